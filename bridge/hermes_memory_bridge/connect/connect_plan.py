@@ -90,7 +90,7 @@ def plan_connection(
     project = Path.cwd() if request.project else None
     permissions = lift_permissions(edits, former, host.name, place, request, answer=answers.allows)
     sharing = find_sharing_hosts(edits, host, place)
-    keeps_any = keeps or any(find_consent(store, one.name) for one in sharing)
+    keeps_any = keeps or any(find_consent(store, sharer.name) for sharer in sharing)
     hooks: list[Hook] = []
     if document is not None and not request.remove and (answers.gives or keeps_any):
         hooks = document.to_hooks(
@@ -160,8 +160,8 @@ def plan_connection(
                 " `--no-allow` takes that back"
             )
     if place_of_hooks is not None and (request.remove or is_renewed):
-        wanted = hooks or (host.name in SCRIPTS and (answers.gives or keeps))
-        note_installation(edits, store, host.name, place_of_hooks, system_clock() if wanted else None)
+        is_installed = hooks or (host.name in SCRIPTS and (answers.gives or keeps))
+        note_installation(edits, store, host.name, place_of_hooks, system_clock() if is_installed else None)
     return notes
 
 

@@ -26,7 +26,7 @@ class HostCheckResult:
 def check_configured_command(command: list[str], env: dict[str, str]) -> HostCheckResult:
     """Start the command, perform the handshake, list the tools and call `memory_status`."""
     minimal = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ} | {"PYTHONSAFEPATH": "1"}
-    begun = time.monotonic()
+    started_at = time.monotonic()
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=minimal | env
@@ -56,7 +56,7 @@ def check_configured_command(command: list[str], env: dict[str, str]) -> HostChe
             process.kill()
             complaint = "; ".join(part.get("text", "") for part in status.get("content", []))
             return HostCheckResult(False, f"{' '.join(command)} answers, but not what the memory holds: {complaint}")
-        took = time.monotonic() - begun
+        took = time.monotonic() - started_at
         assert process.stdin is not None
         process.stdin.close()
     return HostCheckResult(True, f"{len(tools)} tools, theme {theme}, answered in {took * 1000:.0f} ms")

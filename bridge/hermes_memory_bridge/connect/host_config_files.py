@@ -112,17 +112,17 @@ def read_host_config(file: Path) -> str:
 def replace_host_config(file: Path, text: str) -> Path | None:
     """Replace the file atomically, following links; return the path of the backup."""
     target = file.resolve()
-    kept = None
+    backup = None
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if target.exists():
-            kept = back_up_host_config(target)
+            backup = back_up_host_config(target)
         write_host_config(target, text.encode())
     except OSError as error:
-        if kept is not None:
-            kept.unlink(missing_ok=True)
+        if backup is not None:
+            backup.unlink(missing_ok=True)
         raise HostFileError(f"{target} cannot be written: {error.strerror or error}", target) from error
-    return kept
+    return backup
 
 
 def write_host_config(file: Path, content: bytes) -> None:
@@ -143,9 +143,9 @@ def apply_file_changes(changes: Sequence[FileChange], *, without_backup: Collect
         for change in changes:
             folders = [folder for folder in change.path.resolve().parents if not folder.exists()]  # innermost first
             written.append((change, folders))
-            kept = apply_file_change(change)
-            if kept is not None:
-                backups[change.path] = kept
+            backup = apply_file_change(change)
+            if backup is not None:
+                backups[change.path] = backup
         for path in [path for path in backups if path in without_backup]:
             backups.pop(path).unlink(missing_ok=True)
     except HostFileError as error:
@@ -204,13 +204,13 @@ def back_up_host_config(file: Path) -> Path:
     """Copy a file beside itself under an unused name. :raises OSError: it cannot be copied"""
     stamp = time.strftime("%Y%m%dT%H%M%S")
     for number in itertools.count(1):
-        kept = file.with_name(f"{file.name}.{stamp}{'' if number == 1 else f'-{number}'}.bak")
+        backup = file.with_name(f"{file.name}.{stamp}{'' if number == 1 else f'-{number}'}.bak")
         try:
-            handle = create_new_private(kept)
+            handle = create_new_private(backup)
         except FileExistsError:
             continue
         with os.fdopen(handle, "wb") as copy:
             copy.write(file.read_bytes())
-        shutil.copystat(file, kept)
-        return kept
+        shutil.copystat(file, backup)
+        return backup
     raise AssertionError

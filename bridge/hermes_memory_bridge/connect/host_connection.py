@@ -98,14 +98,14 @@ def connect_every_host(place: HostEnvironment, request: ConnectRequest) -> int:
     for host in hosts:
         attempt = edits.copy()
         try:
-            said = plan_connection(attempt, host, place, request, answers)
+            remarks = plan_connection(attempt, host, place, request, answers)
             if request.remove and not find_sharing_hosts(attempt, host, place):
                 plan_removal_elsewhere(attempt, host, place, request)
         except StoreError as error:
             print(f"{host.title}: {error}", file=sys.stderr)
             continue
         edits = attempt
-        notes += [f"{host.title}: {note}" for note in said]
+        notes += [f"{host.title}: {note}" for note in remarks]
         planned.append(host)
     if not planned:
         return 1
@@ -153,10 +153,10 @@ def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequ
 
 def ask_what_is_wanted(request: ConnectRequest, place: HostEnvironment, hosts: Sequence[Host]) -> ConnectAnswers:
     """Return what the person wants: as options say, else as he answers. Nothing is kept without an answer."""
-    asked = [host for host in hosts if hears_events(host.name)]
-    if request.remove or not asked:
+    heard_hosts = [host for host in hosts if hears_events(host.name)]
+    if request.remove or not heard_hosts:
         return ConnectAnswers(False, False)
-    titles = " and ".join(host.title for host in asked)
+    titles = " and ".join(host.title for host in heard_hosts)
     is_silent = request.yes or request.dry_run
     if not is_silent:
         print(f"Enter at a question takes the answer in capitals; at every one it connects {titles}.")
@@ -169,15 +169,15 @@ def ask_what_is_wanted(request: ConnectRequest, place: HostEnvironment, hosts: S
         store = find_store_path(request.db)
         keeps = confirm_on_terminal(
             f"Keep what is said? What you and {titles} say is then stored in your memory, on this machine.",
-            default=all(find_consent(store, host.name) for host in asked),
+            default=all(find_consent(store, host.name) for host in heard_hosts),
         )
     allows = request.allow
     if allows is None and not is_silent:
-        allows = ask_for_permissions(request, place, asked)
+        allows = ask_for_permissions(request, place, heard_hosts)
     trusts = True
-    if (gives or keeps) and not is_silent and any(host.name == "codex" for host in asked):
+    if (gives or keeps) and not is_silent and any(host.name == "codex" for host in heard_hosts):
         trusts = confirm_on_terminal(TRUST_QUESTION, default=True)
-    return ConnectAnswers(gives, keeps, trusts, gives and wants_rules_files(request, asked), allows)
+    return ConnectAnswers(gives, keeps, trusts, gives and wants_rules_files(request, heard_hosts), allows)
 
 
 def ask_for_permissions(request: ConnectRequest, place: HostEnvironment, hosts: Sequence[Host]) -> bool | None:
@@ -202,16 +202,16 @@ def ask_for_permissions(request: ConnectRequest, place: HostEnvironment, hosts: 
 
 def wants_rules_files(request: ConnectRequest, hosts: Sequence[Host]) -> bool:
     """Return whether the person wants files with facts in his workspaces. Without an answer none are written."""
-    asked = [host for host in hosts if host.name in RULES_PLACES]
-    if not asked or request.rules is not None:
-        return bool(asked and request.rules)
+    rules_hosts = [host for host in hosts if host.name in RULES_PLACES]
+    if not rules_hosts or request.rules is not None:
+        return bool(rules_hosts and request.rules)
     store = find_store_path(request.db)
-    before = all(may_write_rules(store, host.name) for host in asked)
+    before = all(may_write_rules(store, host.name) for host in rules_hosts)
     if request.yes or request.dry_run:
         return before
-    files = " and ".join("/".join(RULES_PLACES[host.name]) for host in asked)
+    files = " and ".join("/".join(RULES_PLACES[host.name]) for host in rules_hosts)
     return confirm_on_terminal(
-        f"Write a file with your facts into each workspace? {' and '.join(host.title for host in asked)} tell the model"
+        f"Write a file with your facts into each workspace? {' and '.join(host.title for host in rules_hosts)} tell the model"
         f" nothing that hooks say, so facts reach it by {files}. Git is told to ignore it, and a purge removes it.",
         default=before,
     )
@@ -249,8 +249,8 @@ def write_connections(
     prefix = f"{titles}: " if len(hosts) == 1 else ""
     for change in changes:
         backup = backups.get(change.path)
-        what = "removed" if change.after is None else "taken out of" if request.remove else "connected in"
-        print(f"{prefix}{what} {change.path}" + (f", as it was in {backup}" if backup else ""))
+        action = "removed" if change.after is None else "taken out of" if request.remove else "connected in"
+        print(f"{prefix}{action} {change.path}" + (f", as it was in {backup}" if backup else ""))
     if not request.remove:
         for host in hosts:
             print(f"Restart {host.title}; `hermes-memory-bridge connect {host.name} --check` tries it.")
@@ -284,11 +284,11 @@ def offer_project_themes(path: Path, *, is_silent: bool) -> None:
 
 
 def check_connected_hosts(place: HostEnvironment, request: ConnectRequest) -> int:
-    found = [host for host in HOSTS.values() if find_bridge_entry(host, host.file(place))]
-    if not found:
+    connected = [host for host in HOSTS.values() if find_bridge_entry(host, host.file(place))]
+    if not connected:
         print("no host is connected; `hermes-memory-bridge connect HOST` connects one")
         return 1
-    return max(check_connected_host(host, place, request) for host in found)
+    return max(check_connected_host(host, place, request) for host in connected)
 
 
 def check_connected_host(host: Host, place: HostEnvironment, request: ConnectRequest) -> int:

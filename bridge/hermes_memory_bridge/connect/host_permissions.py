@@ -240,9 +240,9 @@ def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str
     if form is None:
         return ""
     folder = find_permitted_folder(form)
-    others = [Path.cwd() / name for name in HOSTS[host].switches if form.path]
+    project_files = [Path.cwd() / name for name in HOSTS[host].switches if form.path]
     try:
-        rules = [form.find_rules(read_host_config(file), folder) for file in (form.file(place), *others)]
+        rules = [form.find_rules(read_host_config(file), folder) for file in (form.file(place), *project_files)]
     except (ValueError, HostFileError) as error:
         return f"nobody can tell whether it asks before reading and writing: {error}"
     reads, writes = (

@@ -82,15 +82,15 @@ def set_jsonc_member(text: str, path: Sequence[str], value: Any) -> str:
             flat = f"{{{json.dumps(rest[0])}: {json.dumps(to_nested(rest[1:], value), ensure_ascii=False)} }}"
             return text[: node.start] + flat + text[node.end :]
         if not isinstance(node.value, dict):
-            said = f"{'.'.join(path[: len(path) - len(rest)]) or 'the document'} is no object"
-            raise JsoncSyntaxError(f"line {text.count(chr(10), 0, node.start) + 1}: {said}")
-        found = next((member for member in node.items if member.key == rest[0]), None)
-        if found is None:
+            problem = f"{'.'.join(path[: len(path) - len(rest)]) or 'the document'} is no object"
+            raise JsoncSyntaxError(f"line {text.count(chr(10), 0, node.start) + 1}: {problem}")
+        present = next((member for member in node.items if member.key == rest[0]), None)
+        if present is None:
             return insert_member(text, node, rest[0], to_nested(rest[1:], value))
-        node = found.node
+        node = present.node
         rest = rest[1:]
         if not rest:
-            indent, unit = find_line_indent(text, found.start), find_indent_unit(text)
+            indent, unit = find_line_indent(text, present.start), find_indent_unit(text)
             formatted = format_json_value(value, indent, unit, find_newline_style(text))
             return text[: node.start] + formatted + text[node.end :]
 
@@ -147,13 +147,13 @@ def find_jsonc_chain(root: JsoncNode, path: Sequence[str | int]) -> list[tuple[J
     node = root
     for key in path:
         if isinstance(key, int):
-            found = node.items[key : key + 1] if isinstance(node.value, list) else []
+            matches = node.items[key : key + 1] if isinstance(node.value, list) else []
         else:
-            found = [member for member in node.items if member.key == key][:1]
-        if not found:
+            matches = [member for member in node.items if member.key == key][:1]
+        if not matches:
             break
-        chain.append((node, found[0]))
-        node = found[0].node
+        chain.append((node, matches[0]))
+        node = matches[0].node
     return chain
 
 
@@ -190,14 +190,14 @@ def insert_member(text: str, node: JsoncNode, key: str | None, value: Any) -> st
     if text[text.rfind("\n", 0, last.start) + 1 : last.start].strip():
         return f"{text[:after]}{comma} {flat}{trailing}{text[after:]}"
     indent = find_line_indent(text, last.start)
-    said = label + format_json_value(value, indent, unit, newline)
+    formatted = label + format_json_value(value, indent, unit, newline)
     # What stands behind the last member on its line is a comment about that one.
     line_end = text.find("\n", after)
     line_end = len(text) if line_end < 0 else line_end
     behind = text[after:line_end]
     stays = behind if not SPACE.sub("", behind) and skip_jsonc_space(text, after) >= line_end else ""
     at = after + len(stays.rstrip("\r"))
-    return f"{text[:after]}{comma}{text[after:at]}{newline}{indent}{said}{trailing}{text[at:]}"
+    return f"{text[:after]}{comma}{text[after:at]}{newline}{indent}{formatted}{trailing}{text[at:]}"
 
 
 def find_texts_before_insertion(text: str, holder: JsoncNode, member: JsoncMember) -> Iterator[str]:
@@ -247,8 +247,8 @@ def format_json_value(value: Any, indent: str, unit: str, newline: str) -> str:
 
 
 def find_indent_unit(text: str) -> str:
-    found = re.search(r"\n([ \t]+)\S", text)
-    return found[1] if found else "  "
+    match = re.search(r"\n([ \t]+)\S", text)
+    return match[1] if match else "  "
 
 
 def find_newline_style(text: str) -> str:
@@ -257,8 +257,8 @@ def find_newline_style(text: str) -> str:
 
 def find_line_indent(text: str, at: int) -> str:
     """Return the white space at the beginning of the line that contains a position."""
-    begun = text.rfind("\n", 0, at) + 1
-    line = text[begun:at]
+    line_start = text.rfind("\n", 0, at) + 1
+    line = text[line_start:at]
     return line[: len(line) - len(line.lstrip())]
 
 
@@ -303,8 +303,8 @@ def parse_jsonc_items(text: str, at: int) -> JsoncNode:
 
 def skip_jsonc_space(text: str, at: int) -> int:
     """Return the position after white space and comments."""
-    found = SPACE.match(text, at)
-    return found.end() if found else at
+    match = SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def to_jsonc_error(text: str, at: int) -> JsoncSyntaxError:

@@ -99,18 +99,18 @@ def find_profiles(names: list[str], *, every: bool) -> list[Path]:
     present = hermes_home()
     root = present.parent.parent if present.parent.name == "profiles" else present
     folder = root / "profiles"
-    others = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    profile_folders = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     if every:
-        return [root, *others]
+        return [root, *profile_folders]
     if not names:
         return [present]
-    known = {"default": root, **{path.name: path for path in others}}
+    profiles = {"default": root, **{path.name: path for path in profile_folders}}
     for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            meant = f", did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+        if name not in profiles:
+            near = difflib.get_close_matches(name, profiles, n=1)
+            meant = f", did you mean {near[0]}?" if near else f"; there are {', '.join(profiles)}"
             raise ArgumentError(f"hermes-agent has no profile {name[:60]!r}{meant}", name)
-    return [known[name] for name in dict.fromkeys(names)]
+    return [profiles[name] for name in dict.fromkeys(names)]
 
 
 def change_provider_profile(home: Path, request: ConnectRequest) -> int:
@@ -158,10 +158,10 @@ def change_provider_profile(home: Path, request: ConnectRequest) -> int:
 
 def check_provider_profile(home: Path) -> int:
     folder = find_plugin_folder(home)
-    known = provider_settings.load_json_object(str(folder / provider_settings.INSTALLED_FILE))
+    record = provider_settings.load_json_object(str(folder / provider_settings.INSTALLED_FILE))
     files, installed = load_provider_files(), load_installed_files(folder)
     chosen = (toml_yaml_edit.parse_yaml(read_host_config(home / "config.yaml")).get("memory") or {}).get("provider")
-    if not known or not files.keys() <= installed.keys():
+    if not record or not files.keys() <= installed.keys():
         print(f"{home}: not installed; `hermes-memory-bridge connect hermes-agent --provider` installs it")
         return 1
     problems = []
@@ -174,7 +174,7 @@ def check_provider_profile(home: Path) -> int:
     profile = home.name if home.parent.name == "profiles" else ""
     theme = theme_resolution.find_profile_theme(settings.theme, settings.themes, profile)
     outcome = check_configured_command(
-        [*map(str, known["command"]), "--db", settings.db, "--theme", theme], {"HERMES_HOME": str(home)}
+        [*map(str, record["command"]), "--db", settings.db, "--theme", theme], {"HERMES_HOME": str(home)}
     )
     if not outcome.ok:
         problems.append(outcome.output)
@@ -212,12 +212,12 @@ def load_installed_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} if folder.is_dir() else {}
 
 
-def replace_plugin_folder(folder: Path, wanted: dict[str, bytes]) -> None:
+def replace_plugin_folder(folder: Path, files: dict[str, bytes]) -> None:
     """Replace the folder as a whole: a host that starts meanwhile finds either the old one or the new one."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{NAME}-"))
     try:
-        for name, content in wanted.items():
+        for name, content in files.items():
             (made / name).write_bytes(content)
         old = made.with_name(made.name + "-old")
         if folder.exists():

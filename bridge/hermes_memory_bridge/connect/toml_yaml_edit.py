@@ -74,8 +74,8 @@ def remove_toml_table(text: str, table: str, name: str) -> str:
     if original is not None:
         return original
     after = toml_without_lines(body, table, name) if inline is None else toml_without_inline(text, inline, table, name)
-    said = f"{table}.{name} is written in a way that cannot be taken out safely; remove it by hand"
-    refusal = refused_at(text, toml_line(text, name), said)
+    problem = f"{table}.{name} is written in a way that cannot be taken out safely; remove it by hand"
+    refusal = refused_at(text, toml_line(text, name), problem)
     prove(document, parse_toml(after), table, lambda entries: drop_entry(entries, name), refusal)
     return after
 
@@ -149,7 +149,7 @@ def toml_key(name: str) -> str:
 
 def toml_inline(value: Any) -> str:
     if isinstance(value, dict):
-        inner = ", ".join(f"{toml_key(key)} = {toml_inline(one)}" for key, one in value.items())
+        inner = ", ".join(f"{toml_key(key)} = {toml_inline(member)}" for key, member in value.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(toml_inline, value))}]"
@@ -168,21 +168,21 @@ def without_toml_tables(text: str, is_ours: Callable[[list[str]], bool]) -> str:
 
     :param is_ours: picks a table by the path in its header
     """
-    kept: list[str] = []
+    rest: list[str] = []
     ours: list[str] = []
     is_inside, read = False, ""
     for line in split_config_lines(text):
         path = parse_toml_header(line, read)
         if path is not None:
             behind = find_trailing_lines(ours)
-            kept += behind
+            rest += behind
             is_first = not is_inside or bool(behind)
             ours, is_inside = [], is_ours(path)
-            if is_inside and is_first and kept and not kept[-1].strip():
-                kept.pop()
-        (ours if is_inside else kept).append(line)
+            if is_inside and is_first and rest and not rest[-1].strip():
+                rest.pop()
+        (ours if is_inside else rest).append(line)
         read += line
-    return "".join(kept + find_trailing_lines(ours))
+    return "".join(rest + find_trailing_lines(ours))
 
 
 def parse_toml_header(line: str, before: str) -> list[str] | None:
@@ -298,8 +298,8 @@ def remove_yaml_entry(text: str, key: str, name: str, *, listed: bool) -> str:
     entry = find_yaml_entry(document, key, name)
     if entry is None:
         return text
-    said = f"{name} is written in a way that cannot be taken out safely; remove it by hand"
-    refusal = refused_at(text, yaml_line(text, name), said)
+    problem = f"{name} is written in a way that cannot be taken out safely; remove it by hand"
+    refusal = refused_at(text, yaml_line(text, name), problem)
     root = yaml_node(text)
     label, holder = find_yaml_pair(root, key)
     members = holder.value if label is not None and isinstance(holder.value, list) else []
@@ -470,10 +470,10 @@ def prove(before: Document, after: Document, key: str, meant: Callable[[Any], An
         raise refusal
 
 
-def refused_at(text: str, line: int, said: str) -> UneditableConfig:
+def refused_at(text: str, line: int, problem: str) -> UneditableConfig:
     """Return the error for a text, with the line (counted from 0) that prevents the edit."""
     shown = split_config_lines(text)[line : line + 1]
-    return UneditableConfig(f"line {line + 1}: {said}" + (f" ({shown[0].strip():.60})" if shown else ""))
+    return UneditableConfig(f"line {line + 1}: {problem}" + (f" ({shown[0].strip():.60})" if shown else ""))
 
 
 def drop_entry(entries: Any, name: str) -> Any:

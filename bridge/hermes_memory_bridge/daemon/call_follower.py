@@ -31,14 +31,14 @@ def follow_calls(
     :param count: number of earlier calls to include
     :raises NoBridgeRunning: no bridge is running, or its version does not report calls yet
     """
-    whose: dict[str, Any] = {"theme": theme, "session": session}
-    answer = check_calls_answer(paths, ask_bridge(paths, "calls", limit=max(1, count), **whose))
+    filters: dict[str, Any] = {"theme": theme, "session": session}
+    answer = check_calls_answer(paths, ask_bridge(paths, "calls", limit=max(1, count), **filters))
     yield from answer["calls"] if count else []
     while follow:
         time.sleep(LOOK_S)  # a question is answered at once; nobody is told
-        following = ask_bridge(paths, "calls", since=answer["last"], **whose)
+        following = ask_bridge(paths, "calls", since=answer["last"], **filters)
         if following is not None and following.get("pid") != answer["pid"]:
-            following = ask_bridge(paths, "calls", **whose)
+            following = ask_bridge(paths, "calls", **filters)
         if following is None:
             continue  # it restarts, or the next agent starts one
         answer = check_calls_answer(paths, following)
@@ -63,9 +63,9 @@ def check_calls_answer(paths: BridgePaths, answer: dict[str, Any] | None) -> dic
 
 def format_agent_call(call: dict[str, Any]) -> str:
     hits = call["hits"]
-    found = "" if hits is None else f" {hits} found"
+    hit_count = "" if hits is None else f" {hits} found"
     session = call.get("title") or call["session"]
     return (
         f"{format_iso_time(call['at'])} {call['theme']} {session} {call['client'] or '-'}  {call['tool']} "
-        f"{call['outcome']}{found} {call['ms']:.1f} ms{'  ' + call['about'] if call['about'] else ''}"
+        f"{call['outcome']}{hit_count} {call['ms']:.1f} ms{'  ' + call['about'] if call['about'] else ''}"
     )

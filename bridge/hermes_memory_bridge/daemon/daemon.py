@@ -341,10 +341,10 @@ def hold_daemon_lock(paths: BridgePaths) -> Any:
 
 def format_already_served(paths: BridgePaths, other: dict[str, Any]) -> str:
     """Say which process serves a store and, if that is a newer program than this one, what to do."""
-    said = f"process {other['pid']} serves {paths.store} already"
+    message = f"process {other['pid']} serves {paths.store} already"
     if is_older(__version__, str(other.get("version"))):
-        said += f", with version {other['version']}; this program is version {__version__}: {UPGRADE_HINT}"
-    return said
+        message += f", with version {other['version']}; this program is version {__version__}: {UPGRADE_HINT}"
+    return message
 
 
 def listen_on_socket(path: str) -> socket.socket:

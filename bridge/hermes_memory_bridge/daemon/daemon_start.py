@@ -47,11 +47,11 @@ def parse_serve_options(words: list[str]) -> ServeOptions | None:
         if word == "--hardening-profile":
             options["hardening_profile"] = True
             continue
-        given = value if equals else next(rest, "-")
-        if name not in VALUE_TYPES or (given.startswith("-") and not equals):
+        text = value if equals else next(rest, "-")
+        if name not in VALUE_TYPES or (text.startswith("-") and not equals):
             return None
         try:
-            options[name[2:].replace("-", "_")] = VALUE_TYPES[name](given)
+            options[name[2:].replace("-", "_")] = VALUE_TYPES[name](text)
         except ValueError:
             return None
     return ServeOptions(**options)  # type: ignore[arg-type]  # each value was made by the type of its option
@@ -72,8 +72,8 @@ def find_older_options(paths: BridgePaths) -> ServeOptions | None:
     if running is None or not is_older(running.get("version"), __version__):
         return None
     if isinstance(running.get("serve"), dict):
-        known = {one.name for one in fields(ServeOptions)}
-        return ServeOptions(**{name: value for name, value in running["serve"].items() if name in known})
+        option_names = {option.name for option in fields(ServeOptions)}
+        return ServeOptions(**{name: value for name, value in running["serve"].items() if name in option_names})
     from pathlib import Path
 
     try:  # before 0.2 a bridge did not tell; Linux does
@@ -87,8 +87,8 @@ def inherit_options(options: ServeOptions, older: ServeOptions | None) -> ServeO
     """Return the options of a bridge that takes over: what it was not told itself is as in the older one."""
     if older is None:
         return options
-    given = {name: value for name, value in asdict(options).items() if value}
-    merged = ServeOptions(**{**asdict(older), **given})
+    own_options = {name: value for name, value in asdict(options).items() if value}
+    merged = ServeOptions(**{**asdict(older), **own_options})
     return replace(merged, linger=None) if older.linger is None else merged  # it stays, if the older one did
 
 

@@ -57,9 +57,9 @@ def configure_bridge_log(path: Path, level: str) -> None:
 
 def tail_bridge_log(path: Path, lines: int, *, follow: bool) -> Iterator[str]:
     """Yield the last lines of the log, then new ones. A rotated file is followed by name."""
-    held = path.read_bytes() if path.exists() else b""
-    place = len(held)
-    shown = held.decode(errors="replace").splitlines()
+    content = path.read_bytes() if path.exists() else b""
+    place = len(content)
+    shown = content.decode(errors="replace").splitlines()
     yield from map(format_log_line, shown[-lines:] if lines else [])
     if not follow:
         return

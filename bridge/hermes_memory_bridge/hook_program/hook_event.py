@@ -76,19 +76,19 @@ class HookEvent:
         self.__dict__.update(host=host, event=event, **fields)
 
     def to_wire(self) -> dict[str, Any]:
-        said: dict[str, Any] = {name: getattr(self, name) for name in TEXT_FIELDS}
-        said |= {"pids": list(self.pids), "at": self.at, "capture": self.capture}
+        document: dict[str, Any] = {name: getattr(self, name) for name in TEXT_FIELDS}
+        document |= {"pids": list(self.pids), "at": self.at, "capture": self.capture}
         if self.given is not None:
-            said["given"] = self.given
-        return said
+            document["given"] = self.given
+        return document
 
 
-def parse_hook_event(said: Mapping[str, Any]) -> HookEvent:
+def parse_hook_event(document: Mapping[str, Any]) -> HookEvent:
     """Parse an event as it was sent. Whatever is missing or of another type is taken as not said; texts are cut to length.
 
     :raises ValueError: the host or the event is unknown
     """
-    host, event = said.get("host"), said.get("event")
+    host, event = document.get("host"), document.get("event")
     if not isinstance(host, str) or "answers" not in load_host(host):
         hosts = ", ".join(find_hosts_with("answers"))
         raise ValueError(f"{str(host)[:40]!r} is no host that hooks are known of; one of {hosts}")
@@ -97,19 +97,19 @@ def parse_hook_event(said: Mapping[str, Any]) -> HookEvent:
     texts = {
         name: cut_message(value) if name == "text" else value[:MOST_NAME]
         for name in TEXT_FIELDS[2:]
-        if isinstance(value := said.get(name) if name in PATH_FIELDS else to_utf8(said.get(name)), str)
+        if isinstance(value := document.get(name) if name in PATH_FIELDS else to_utf8(document.get(name)), str)
     }
     if texts.get("source") not in START_SOURCES:
         texts["source"] = ""
-    pids, at, given = said.get("pids"), said.get("at"), said.get("given")
+    pids, at, giving = document.get("pids"), document.get("at"), document.get("given")
     return HookEvent(
         host,
         event,
         **texts,
         pids=tuple(pid for pid in pids if is_natural(pid))[:MOST_PIDS] if isinstance(pids, list) else (),
         at=at if is_natural(at) else 0,
-        capture=said.get("capture") is True,
-        given=parse_given(given) if isinstance(given, dict) else None,
+        capture=document.get("capture") is True,
+        given=parse_given(giving) if isinstance(giving, dict) else None,
     )
 
 
@@ -126,8 +126,8 @@ def cut_message(text: str) -> str:
     return f"{text[:most]}\n[cut off: {len(text) - most:,} more characters were not captured]"
 
 
-def parse_given(said: dict[str, Any]) -> dict[str, Any]:
-    uids, tokens, kind = said.get("uids"), said.get("tokens"), said.get("kind")
+def parse_given(document: dict[str, Any]) -> dict[str, Any]:
+    uids, tokens, kind = document.get("uids"), document.get("tokens"), document.get("kind")
     return {
         "uids": [uid for uid in uids if isinstance(uid, str) and len(uid) <= 64][:1_000]
         if isinstance(uids, list)

@@ -65,9 +65,9 @@ class HostInput:
             return
 
 
-def to_characters(said: bytearray) -> str:
+def to_characters(content: bytearray) -> str:
     """Decode UTF-8 whatever it holds, without a byte order mark."""
-    return said.decode("utf-8", "replace").removeprefix("\ufeff")
+    return content.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def to_hook_event(
@@ -90,18 +90,20 @@ def to_hook_event(
     """
     answers = load_host(host)["answers"]
     own_fields, own_texts = answers.get("fields", {}), answers.get("texts", {})
-    said: dict[str, Any] = {
+    document: dict[str, Any] = {
         name: find_text(payload, (*own_fields.get(name, ()), *keys)) for name, keys in FIELDS.items()
     }
     for name, variables in answers.get("environ", {}).items():
-        said[name] = said[name] or next((value for variable in variables if (value := environ.get(variable))), "")
-    if not os.path.isabs(said["folder"]):
-        said["folder"] = find_current_folder()
-    word = said["source"] or find_event_name(payload)
-    said["source"] = SOURCE_WORDS.get(word, word) if event == "start" else ""
+        document[name] = document[name] or next(
+            (value for variable in variables if (value := environ.get(variable))), ""
+        )
+    if not os.path.isabs(document["folder"]):
+        document["folder"] = find_current_folder()
+    word = document["source"] or find_event_name(payload)
+    document["source"] = SOURCE_WORDS.get(word, word) if event == "start" else ""
     text = find_text(payload, (*own_texts.get(event, ()), *TEXT_KEYS.get(event, ())))
-    said |= {"host": host, "event": event, "text": text, "theme": theme}
-    return parse_hook_event({**said, "pids": pids, "at": at})
+    document |= {"host": host, "event": event, "text": text, "theme": theme}
+    return parse_hook_event({**document, "pids": pids, "at": at})
 
 
 def find_text(payload: Mapping[str, Any], keys: tuple[str, ...]) -> str:
@@ -143,17 +145,17 @@ def find_current_folder() -> str:
 
 def list_hook_ancestors() -> list[int]:
     """Return the ids of the processes above this one, nearest first; where the system does not tell, the nearest alone."""
-    found: list[int] = []
+    ancestors: list[int] = []
     pid = os.getppid()
-    while pid > 1 and len(found) < MOST_PIDS:
-        found.append(pid)
+    while pid > 1 and len(ancestors) < MOST_PIDS:
+        ancestors.append(pid)
         try:
             handle = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
             try:
-                said = os.read(handle, 1_024)
+                content = os.read(handle, 1_024)
             finally:
                 os.close(handle)
-            pid = int(said.rpartition(b")")[2].split()[1])
+            pid = int(content.rpartition(b")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             break
-    return found
+    return ancestors

@@ -83,15 +83,17 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         host_payload.list_hook_ancestors(),
         BridgePaths.of(options.get("--db")),
     )
-    said, theme = host_payload.HostInput(), options.get("--theme") or os.environ.get("HERMES_MEMORY_THEME", "")
+    host_input, theme = host_payload.HostInput(), options.get("--theme") or os.environ.get("HERMES_MEMORY_THEME", "")
     payload: dict[str, Any] = {}
 
     def find_event() -> HookEvent:
-        payload.update(said.read())
+        payload.update(host_input.read())
         speaker = find_speaking_host(host, payload)
-        found = host_payload.to_hook_event(speaker, name, payload, os.environ, theme=theme.strip(), at=at, pids=pids)
-        found.capture = may_capture(paths.store, found.host, found.folder).allowed
-        return found
+        host_event = host_payload.to_hook_event(
+            speaker, name, payload, os.environ, theme=theme.strip(), at=at, pids=pids
+        )
+        host_event.capture = may_capture(paths.store, host_event.host, host_event.folder).allowed
+        return host_event
 
     stop = without_bridge.HardStop(host, name, log.began, find_event)
     stop.store = paths.store
@@ -101,22 +103,22 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     if (host, event.host) == ("claude-code", "vscode"):  # which reads these hooks beside its own
         stop.answer("")
         stop.is_settled = True
-        said.drain()
+        host_input.drain()
         return
     outcome, answer = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
     log.note(f"{outcome} {'' if outcome == ANSWERED else answer}")
     if outcome == ANSWERED:
         stop.is_settled = True
         stop.answer(answer)
-        said.drain()
+        host_input.drain()
         return
-    given = None
+    giving = None
     if name == "start" or outcome in (NO_BRIDGE, REFUSED):
-        text, given = without_bridge.read_own_answer(paths.store, event)
+        text, giving = without_bridge.read_own_answer(paths.store, event)
         log.note(f"read {len(text)} characters from the store")
-        given = given if stop.answer(text) else None
+        giving = giving if stop.answer(text) else None
     stop.answer("")
-    event.given = given
+    event.given = giving
     if outcome == NO_BRIDGE:
         try:
             without_bridge.start_absent_bridge(paths)
@@ -125,7 +127,7 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     if without_bridge.needs_record(event):
         log.note(f"the event {'waits' if without_bridge.leave_record(paths.store, event) else 'could not be left'}")
     stop.is_settled = True
-    said.drain()
+    host_input.drain()
 
 
 def parse_hook_arguments(arguments: list[str]) -> tuple[str, str, dict[str, str]]:
@@ -133,12 +135,12 @@ def parse_hook_arguments(arguments: list[str]) -> tuple[str, str, dict[str, str]
     words: list[str] = []
     options: dict[str, str] = {}
     left = iter(arguments)
-    for one in left:
-        name, sign, value = one.partition("=")
+    for word in left:
+        name, sign, value = word.partition("=")
         if name in ("--db", "--theme"):
             options[name] = value if sign else next(left, "")
-        elif not one.startswith("-"):
-            words.append(one)
+        elif not word.startswith("-"):
+            words.append(word)
     host, event = (*words, "", "")[:2]
     return host, event, {name: value for name, value in options.items() if value.strip()}
 

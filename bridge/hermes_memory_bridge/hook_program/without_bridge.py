@@ -53,14 +53,14 @@ def was_given(store: str, event: HookEvent) -> bool:
     """
     if not event.session:
         return False
-    given = False
+    has_facts = False
     for path in waiting_records.list_waiting(store):
         record = waiting_records.read_record(path) or {}
         if record.get("host") == event.host and record.get("session") == event.session:
             if record.get("event") in ("start", "compacted"):
-                given = False
-            given = given or record.get("given") is not None
-    return given or was_given_by_bridge(store, event)
+                has_facts = False
+            has_facts = has_facts or record.get("given") is not None
+    return has_facts or was_given_by_bridge(store, event)
 
 
 def was_given_by_bridge(store: str, event: HookEvent) -> bool:
@@ -70,8 +70,8 @@ def was_given_by_bridge(store: str, event: HookEvent) -> bool:
     except ImportError:
         return False
     query = "SELECT 1 FROM host_sessions WHERE host = ? AND name = ? AND given_at >= window_at"
-    found = read_store(store, lambda conn: conn.execute(query, (event.host, event.session)).fetchone())
-    return found is not None
+    row = read_store(store, lambda conn: conn.execute(query, (event.host, event.session)).fetchone())
+    return row is not None
 
 
 def needs_record(event: HookEvent) -> bool:
@@ -153,10 +153,10 @@ class HardStop:
         """
         if not self._answering.acquire(False):
             return False
-        said = format_host_answer(self.host, self.event, text).encode("utf-8", "replace")
+        rest = format_host_answer(self.host, self.event, text).encode("utf-8", "replace")
         try:
-            while said:
-                said = said[os.write(1, said) :]
+            while rest:
+                rest = rest[os.write(1, rest) :]
         except OSError:
             return False  # the host no longer listens
         return True

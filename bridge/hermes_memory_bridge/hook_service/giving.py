@@ -56,11 +56,11 @@ def pack_lines(ranked: Sequence[MarkedFact], tokens: int) -> list[MarkedFact]:
     """Return the facts that fit below a fence, in order; the person's own find room first."""
     budget = Budget(tokens - count_fence())
     fitting = {
-        one.fact.uid
-        for one in sorted(ranked, key=lambda one: one.fact.theme != PERSONAL)
-        if budget.take(count_fenced_line(one.line), is_of_person=one.fact.theme == PERSONAL)
+        mark.fact.uid
+        for mark in sorted(ranked, key=lambda mark: mark.fact.theme != PERSONAL)
+        if budget.take(count_fenced_line(mark.line), is_of_person=mark.fact.theme == PERSONAL)
     }
-    return [one for one in ranked if one.fact.uid in fitting]
+    return [mark for mark in ranked if mark.fact.uid in fitting]
 
 
 def mark_facts(store: Store, facts: Iterable[Fact]) -> list[MarkedFact]:
@@ -69,13 +69,13 @@ def mark_facts(store: Store, facts: Iterable[Fact]) -> list[MarkedFact]:
     What is suspicious, and what a theme holds back, is left out.
     """
     marked = store.branch_labels.mark([fact for fact in facts if fact.is_clean]).given
-    return sorted(marked, key=lambda one: one.is_lowered)
+    return sorted(marked, key=lambda mark: mark.is_lowered)
 
 
 def to_giving(
     kind: str, marked: Sequence[MarkedFact], reasons: GivenReasons | None = None, left_out: int = 0
 ) -> Giving:
-    facts, lines = tuple(one.fact for one in marked), tuple(one.line for one in marked)
+    facts, lines = tuple(mark.fact for mark in marked), tuple(mark.line for mark in marked)
     return Giving(kind, facts, lines, reasons=reasons, left_out=left_out)
 
 

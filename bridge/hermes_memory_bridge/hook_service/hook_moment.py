@@ -55,10 +55,10 @@ class HookMoment:
 
     def find_situation(self, store: Store, host_session: HostSession | None) -> Situation:
         """Return where the event's session is, by which is decided what it is given."""
-        said = self.event.text if self.event.event == "prompt" else ""
+        message = self.event.text if self.event.event == "prompt" else ""
         session = None if host_session is None or host_session.theme != self.theme else host_session.session
         branch = None if self.seen is None else self.seen.branch
-        return Situation(store.clock(), folder=self.event.folder, branch=branch, session=session, message=said)
+        return Situation(store.clock(), folder=self.event.folder, branch=branch, session=session, message=message)
 
 
 def measure_file(path: str) -> int:

@@ -89,9 +89,11 @@ class HookService:
         spooled = await self._spool(moment, turn)
 
         def follow(delivered: bool) -> None:
-            given = givings if delivered else []
-            turn.pending += given
-            turn.record = self.worker.run_in_background(self._finish(moment, given, spooled, turn, turn.record))
+            delivered_givings = givings if delivered else []
+            turn.pending += delivered_givings
+            turn.record = self.worker.run_in_background(
+                self._finish(moment, delivered_givings, spooled, turn, turn.record)
+            )
             turn.lock.release()
 
         return FollowedAnswer(to_answer(join_givings(givings)), follow)
@@ -122,13 +124,13 @@ class HookService:
         except (StoreError, ValueError) as error:
             log.warning("a record of a hook is dropped: %s", error)
             return
-        given = event.given
+        giving_record = event.given
 
         def find_givings(store: Store) -> list[Giving]:
-            if not given:
+            if not giving_record:
                 return []
-            facts = tuple(store.facts.by_uids(given["uids"]).values())
-            return [Giving(given["kind"], facts, tuple(fact.notation for fact in facts))]
+            facts = tuple(store.facts.by_uids(giving_record["uids"]).values())
+            return [Giving(giving_record["kind"], facts, tuple(fact.notation for fact in facts))]
 
         await self.worker.write(lambda store: record_event(store, self.sessions, moment, find_givings(store)))
         if moment.may_capture:
@@ -176,7 +178,7 @@ class HookService:
             await self._settle(before)
             await self._record(moment, givings)
         finally:
-            turn.pending = [giving for giving in turn.pending if not any(giving is one for one in givings)]
+            turn.pending = [giving for giving in turn.pending if not any(giving is finished for finished in givings)]
         if spooled is not None:
             await self.waiting.remove(spooled)
         if not self._is_warm:  # the first prompt follows the first start, and has less time

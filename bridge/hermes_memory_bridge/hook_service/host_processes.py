@@ -44,14 +44,14 @@ def find_host_process(ancestors: Iterable[int]) -> int | None:
 
 def find_ancestors(pid: int) -> list[int]:
     """Return the ancestors of a process, nearest first."""
-    found = []
+    ancestors = []
     for _ in range(MOST_ANCESTORS):
         state = find_process_state(pid)
         if state is None or state[1] <= 1:
             break
         pid = state[1]
-        found.append(pid)
-    return found
+        ancestors.append(pid)
+    return ancestors
 
 
 def find_process_name(pid: int) -> str | None:

@@ -28,8 +28,8 @@ def make_prompt_giving(store: Store, theme: str, message: str, given: Mapping[Ui
     :param given: what it has before it, and when each had been changed last
     :param budget: tokens that this prompt may be given
     """
-    found = [fact for fact in find_message_facts(store, theme, message) if given.get(fact.uid, -1) < fact.updated_at]
-    return to_giving("prompt", pack_lines(mark_facts(store, found)[:MOST_FACTS], min(budget, MOST_TOKENS)))
+    matches = [fact for fact in find_message_facts(store, theme, message) if given.get(fact.uid, -1) < fact.updated_at]
+    return to_giving("prompt", pack_lines(mark_facts(store, matches)[:MOST_FACTS], min(budget, MOST_TOKENS)))
 
 
 def find_message_facts(store: Store, theme: str, message: str) -> list[Fact]:
@@ -43,13 +43,13 @@ def find_message_facts(store: Store, theme: str, message: str) -> list[Fact]:
         return []
     sources = store.place_themes.readable(theme)
     touched = [
-        one
+        match
         for source in sources
-        for one in find_touched_facts(store.db, store.names, source.name, words, limit=LOOKED_AT)
-        if source.seen_from is None or store.place_themes.is_seen(one.fact, source.seen_from)
+        for match in find_touched_facts(store.db, store.names, source.name, words, limit=LOOKED_AT)
+        if source.seen_from is None or store.place_themes.is_seen(match.fact, source.seen_from)
     ]
-    touched.sort(key=lambda one: -one.fit)
-    facts = [one.fact for one in touched[:LOOKED_AT] if one.fact.is_clean]
+    touched.sort(key=lambda match: -match.fit)
+    facts = [match.fact for match in touched[:LOOKED_AT] if match.fact.is_clean]
     if len(facts) < 2:
         return facts
     ranked = store.recall.rank([source.name for source in sources], words, kinds=("fact",)).items

@@ -41,7 +41,7 @@ class SessionTurns:
     def find(self, host: str, name: str) -> SessionTurn:
         """Return the turn of a session; a new one where nothing of it is under way."""
         if len(self._turns) > MOST_SESSIONS:
-            self._turns = {key: one for key, one in self._turns.items() if one.is_busy}
+            self._turns = {key: turn_lock for key, turn_lock in self._turns.items() if turn_lock.is_busy}
         return self._turns.setdefault((host, name), SessionTurn())
 
     def is_busy(self, host: str, name: str) -> bool:

@@ -63,54 +63,54 @@ def make_compaction_giving(
     budget = min(COMPACTION_SHARE * store.policies.for_theme(theme).injection_tokens, MOST_GIVEN_TOKENS)
     decided = find_session_facts(store, theme, sessions, since)
     choice = store.context.choose_fenced(theme, situation, budget, is_allowed=is_clean_verdict)
-    own = {one.fact.uid for one in decided}
-    given, left_out = (
+    own = {mark.fact.uid for mark in decided}
+    offered, left_out = (
         [fact for fact in list_marked_facts(store, choice, candidates) if fact.fact.uid not in own]
         for candidates in (choice.given, choice.left_out)
     )
     ranked = [
-        *(one for one in decided if one.fact.type is FactType.CONSTRAINT),
-        *(one for one in given if one.fact.type is FactType.CONSTRAINT),
-        *(one for one in decided if one.fact.type is FactType.DECISION),
-        *(one for one in given if one.fact.type is not FactType.CONSTRAINT),
-        *(one for one in decided if one.fact.type not in BINDING_TYPES),
+        *(mark for mark in decided if mark.fact.type is FactType.CONSTRAINT),
+        *(mark for mark in offered if mark.fact.type is FactType.CONSTRAINT),
+        *(mark for mark in decided if mark.fact.type is FactType.DECISION),
+        *(mark for mark in offered if mark.fact.type is not FactType.CONSTRAINT),
+        *(mark for mark in decided if mark.fact.type not in BINDING_TYPES),
         *left_out,
     ]
     packed = pack_lines(ranked, budget)
     if len(packed) < len(ranked):
         packed = pack_lines(ranked, budget - count_left_out_line())
-    reasons = explain_compaction(choice, decided).limited_to([one.fact for one in packed])
+    reasons = explain_compaction(choice, decided).limited_to([mark.fact for mark in packed])
     return to_giving("compaction", packed, reasons, len(ranked) - len(packed))
 
 
 def explain_compaction(choice: StartChoice, decided: list[MarkedFact]) -> GivenReasons:
     reasons = to_given_reasons(choice)
-    own = {one.fact.uid: count_fenced_line(one.line) for one in decided}
+    own = {mark.fact.uid: count_fenced_line(mark.line) for mark in decided}
     written = [FactReasons(uid, DECIDED, tokens, (("session", DECIDED),)) for uid, tokens in own.items()]
-    given, left_out = ([one for one in some if one.uid not in own] for some in (reasons.given, reasons.left_out))
-    return GivenReasons((*written, *given), tuple(left_out))
+    offered, left_out = ([mark for mark in some if mark.uid not in own] for some in (reasons.given, reasons.left_out))
+    return GivenReasons((*written, *offered), tuple(left_out))
 
 
 def make_resume_giving(store: Store, theme: str, situation: Situation, host_session: HostSession) -> Giving:
     """Return what changed of what a session was given: new facts, changed ones, and those that do not hold any more."""
-    given = store.host_sessions.given_facts(host_session)
+    earlier = store.host_sessions.given_facts(host_session)
     budget = store.policies.for_theme(theme).injection_tokens
     started = make_start_giving(store, theme, situation)
-    present = {fact.uid: fact for fact in store.facts.by_uids(given).values()}
+    present = {fact.uid: fact for fact in store.facts.by_uids(earlier).values()}
     valid = {uid for uid, fact in present.items() if fact.tier in STANDING_TIERS and fact.is_clean}
-    hot = [present[uid] for uid in given if uid in valid and present[uid].tier is Tier.HOT]
-    changed = [fact for fact in hot if fact.updated_at > given[fact.uid]]
+    hot = [present[uid] for uid in earlier if uid in valid and present[uid].tier is Tier.HOT]
+    changed = [fact for fact in hot if fact.updated_at > earlier[fact.uid]]
     since = host_session.given_at or host_session.window_at
-    fresh = [fact for fact in started.facts if fact.uid not in given and fact.updated_at >= since]
-    gone: list[Uid] = [uid for uid in given if uid not in valid]
+    fresh = [fact for fact in started.facts if fact.uid not in earlier and fact.updated_at >= since]
+    invalid: list[Uid] = [uid for uid in earlier if uid not in valid]
     ranked = mark_facts(store, [*changed, *fresh])
     packed = pack_lines(ranked, budget - count_left_out_line())
-    facts, lines = tuple(one.fact for one in packed), [one.line for one in packed]
-    if gone:
+    facts, lines = tuple(mark.fact for mark in packed), [mark.line for mark in packed]
+    if invalid:
         replaced = {fact.target.casefold() for fact in facts}
-        lines += format_gone([present[uid] for uid in gone if uid in present], replaced, len(gone))
+        lines += format_gone([present[uid] for uid in invalid if uid in present], replaced, len(invalid))
     reasons = started.reasons and started.reasons.limited_to(facts)
-    return Giving("resume", facts, tuple(lines), tuple(gone), reasons, len(ranked) - len(packed))
+    return Giving("resume", facts, tuple(lines), tuple(invalid), reasons, len(ranked) - len(packed))
 
 
 def format_gone(former: list[Fact], replaced: Collection[str], count: int) -> list[str]:
@@ -130,7 +130,7 @@ def format_gone(former: list[Fact], replaced: Collection[str], count: int) -> li
 
 def find_session_facts(store: Store, theme: str, sessions: Collection[str], since: int) -> list[MarkedFact]:
     """Return the standing facts that these sessions wrote, in their theme or among the person's own, the newest first."""
-    themes = {theme, PERSONAL} & {one.name for one in store.place_themes.readable(theme)}
+    themes = {theme, PERSONAL} & {readable.name for readable in store.place_themes.readable(theme)}
     written = [uid for name in themes for uid in store.host_sessions.facts_written(name, sessions, since)]
     facts = sorted(store.facts.by_uids(written).values(), key=lambda fact: -fact.updated_at)
     return mark_facts(store, facts)

@@ -60,8 +60,8 @@ class BridgeBusy(Exception):
 class CallRefused(Exception):
     """The bridge will never process the call; `code` says why."""
 
-    def __init__(self, code: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
         self.code = code
 
 
@@ -153,22 +153,22 @@ class BridgeLine:
         meta = {**ENVELOPE, **(describe_origin() if self.described is None else self.described)}
         if key:
             meta[KEY] = key
-        said = bytearray()
-        wanted: dict[int, dict[str, Any] | None] = {}
+        lines = bytearray()
+        answers: dict[int, dict[str, Any] | None] = {}
         for tool, arguments in requests:
             self.number += 1
-            wanted[self.number] = None
+            answers[self.number] = None
             params = {"name": tool, "arguments": arguments, "_meta": meta}
-            said += encode_message({"jsonrpc": "2.0", "id": self.number, "method": "tools/call", "params": params})
+            lines += encode_message({"jsonrpc": "2.0", "id": self.number, "method": "tools/call", "params": params})
         self.bridge.settimeout(CALL_S)
-        self.bridge.sendall(said)
+        self.bridge.sendall(lines)
         deadline = time.monotonic() + CALL_S
-        while any(answer is None for answer in wanted.values()):
+        while any(answer is None for answer in answers.values()):
             message = json.loads(self._read_answer(deadline))
-            if "method" not in message and message.get("id") in wanted:
-                wanted[message["id"]] = message
+            if "method" not in message and message.get("id") in answers:
+                answers[message["id"]] = message
         self.answered()
-        return [answer for answer in wanted.values() if answer is not None]
+        return [answer for answer in answers.values() if answer is not None]
 
     def _connect(self) -> None:
         self.bridge = connect_line(self.path, GREETING_S)
@@ -249,13 +249,13 @@ def parse_call_outcome(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         raise BridgeBusy(str(message["error"].get("message")))
     result = message["result"]
     data: dict[str, Any] = result.get("structuredContent") or {}
-    said = "\n".join(part.get("text", "") for part in result.get("content", []))
+    text = "\n".join(part.get("text", "") for part in result.get("content", []))
     if "error" in data:
         code = str(data["error"].get("code"))
         if code in PASSING:
-            raise BridgeBusy(said)
-        raise CallRefused(code, said)
-    return said, data
+            raise BridgeBusy(text)
+        raise CallRefused(code, text)
+    return text, data
 
 
 def describe_origin(way: str | None = None) -> dict[str, str]:
@@ -263,12 +263,12 @@ def describe_origin(way: str | None = None) -> dict[str, str]:
 
     :param way: `hook` or `host-file`; None for a tool that a model called
     """
-    said = {} if way is None else {WAY: way}
+    origin = {} if way is None else {WAY: way}
     try:
         folder = os.getcwd()
     except OSError:  # it is gone
-        return said
-    return {**said, FOLDER: folder}
+        return origin
+    return {**origin, FOLDER: folder}
 
 
 def is_read_tool(tool: str) -> bool:

@@ -38,13 +38,13 @@ def show_provider_status(home: str) -> None:
     """Show the provider's status."""
     chosen = provider_settings.load_provider_settings(home)
     why_not = explain_unavailable(chosen.db, chosen.command)
-    waiting = count_outbox_bytes(provider_settings.find_provider_folder(home))
+    pending = count_outbox_bytes(provider_settings.find_provider_folder(home))
     print(f"store    {chosen.db}")
     print(
         f"bridge   {'listens' if os.path.exists(BridgePaths(chosen.db).line) else why_not or 'is started when it is needed'}"
     )
     print(f"theme    {chosen.theme or 'the session key, else the profile'}")
-    print(f"waiting  {waiting} bytes" if waiting else "waiting  nothing")
+    print(f"waiting  {pending} bytes" if pending else "waiting  nothing")
     print(f"more     {' '.join(chosen.command) or 'hermes-memory-bridge'} status --db {chosen.db}")
 
 
@@ -73,11 +73,11 @@ def set_up_provider(home: str) -> None:
         os.path.join(provider_settings.find_provider_folder(home), provider_settings.CHOSEN_FILE)
     )
     if sys.stdin is not None and sys.stdin.isatty():
-        for one in provider_settings.SCHEMA:
-            held = now.get(str(one["key"]), one["default"])
-            answer = input(f"  {one['description']} [{held}]: ").strip()
+        for question in provider_settings.SCHEMA:
+            present = now.get(str(question["key"]), question["default"])
+            answer = input(f"  {question['description']} [{present}]: ").strip()
             if answer:
-                values[str(one["key"])] = answer
+                values[str(question["key"])] = answer
     path = provider_settings.save_provider_settings(home, values)
     print(f"\n  Settings: {path}")
     config = os.path.join(home, "config.yaml")
@@ -156,22 +156,22 @@ def remove_provider_line(text: str, name: str) -> str:
     end = at + 1
     while end < len(lines) and not re.match(r"[^\s#]", lines[end]):
         end += 1
-    kept = [
+    rest = [
         line for line in lines[at + 1 : end] if not re.match(rf"\s+provider\s*:\s*[\"']?{name}[\"']?\s*(#.*)?$", line)
     ]
-    if len(kept) == end - at - 1:
+    if len(rest) == end - at - 1:
         return text
     mark = "\ufeff" if lines[at].startswith("\ufeff") else ""
     emptied = re.sub(r"([ \t])#(\{\}|null|~)(?=\s|$)", r"\1\2", lines[at], count=1)
     heads = {
-        "uncommented": "".join([*lines[:at], emptied, *kept, *lines[end:]]),
-        "plain": "".join([*lines[:at], lines[at], *kept, *lines[end:]]),
-        "none": "".join([*lines[:at], mark, *kept, *lines[end:]]),
+        "uncommented": "".join([*lines[:at], emptied, *rest, *lines[end:]]),
+        "plain": "".join([*lines[:at], lines[at], *rest, *lines[end:]]),
+        "none": "".join([*lines[:at], mark, *rest, *lines[end:]]),
     }
     for body in heads.values():
         for original in (body, body.removesuffix("\n").removesuffix("\r")):
             if add_provider_line(original, name) == text:
                 return original
-    if any(re.match(r"\s+[^\s#]", line) for line in kept):
+    if any(re.match(r"\s+[^\s#]", line) for line in rest):
         return heads["plain"]
     return heads["uncommented" if emptied != lines[at] else "none"]

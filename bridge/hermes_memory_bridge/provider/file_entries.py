@@ -40,10 +40,10 @@ def find_memory_file(home: str, kind: str) -> str:
 def find_file_signature(path: str) -> tuple[int, int, int] | None:
     """Return a value that changes whenever the file does; None when there is none."""
     try:
-        held = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return (held.st_mtime_ns, held.st_size, held.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def read_memory_entries(path: str) -> list[str]:
@@ -53,10 +53,10 @@ def read_memory_entries(path: str) -> list[str]:
     """
     try:
         with open(path, "rb") as file:
-            held = file.read(MOST_BYTES + 1)
-        if len(held) > MOST_BYTES:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
             raise UnreadableMemoryFile(f"{path} has more than {MOST_BYTES} bytes")
-        text = held.decode("utf-8")
+        text = content.decode("utf-8")
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:
@@ -74,38 +74,38 @@ def find_moved_entries(home: str, kind: str, since_ns: int) -> set[str]:
     """
     path = find_memory_file(home, kind)
     folder, name = os.path.split(path)
-    found: set[str] = set()
+    moved: set[str] = set()
     try:
         copies = [file for file in os.listdir(folder) if file.startswith(f"{name}.relief.") and file.endswith(".bak")]
     except OSError:
         copies = []
     for file in copies:
         copy = os.path.join(folder, file)
-        held = find_file_signature(copy)
-        if held is not None and held[0] >= since_ns:
+        signature = find_file_signature(copy)
+        if signature is not None and signature[0] >= since_ns:
             with contextlib.suppress(UnreadableMemoryFile):
-                found.update(
+                moved.update(
                     entry for entry in read_memory_entries(copy) if all(map(is_notation_line, entry.splitlines()))
                 )
     for place in (folder, home):
-        found.update(load_evicted_texts(os.path.join(place, "ARCHIVE.jsonl")))
-    return found
+        moved.update(load_evicted_texts(os.path.join(place, "ARCHIVE.jsonl")))
+    return moved
 
 
 def load_evicted_texts(path: str) -> set[str]:
     """Load every text that a host's archive contains, whatever key the host uses."""
-    found: set[str] = set()
+    texts: set[str] = set()
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            said = file.read(MOST_BYTES)
+            content = file.read(MOST_BYTES)
     except OSError:
-        return found
-    for line in said.splitlines():
+        return texts
+    for line in content.splitlines():
         with contextlib.suppress(ValueError):
-            held = json.loads(line)
-            values = held.values() if isinstance(held, dict) else [held]
-            found.update(value.strip() for value in values if isinstance(value, str))
-    return found
+            document = json.loads(line)
+            values = document.values() if isinstance(document, dict) else [document]
+            texts.update(value.strip() for value in values if isinstance(value, str))
+    return texts
 
 
 def parse_memory_entries(text: str) -> list[str]:
@@ -119,8 +119,8 @@ def find_meant_entry(entries: Iterable[str], old: str) -> str | None:
     part = old.strip()
     if not part:
         return None
-    found = list(dict.fromkeys(entry for entry in entries if part in entry))
-    return found[0] if len(found) == 1 else part if part in found else None
+    matches = list(dict.fromkeys(entry for entry in entries if part in entry))
+    return matches[0] if len(matches) == 1 else part if part in matches else None
 
 
 def to_fact_lines(entry: str, kind: str) -> list[str]:
@@ -128,9 +128,9 @@ def to_fact_lines(entry: str, kind: str) -> list[str]:
 
     Notation is kept as it is; any other entry becomes a `V` fact whose target is derived from its text alone.
     """
-    said = [line for line in entry.splitlines() if line.strip()]
-    if said and all(is_notation_line(line) for line in said):
-        return [" ".join(line.split()) for line in said]
+    fact_lines = [line for line in entry.splitlines() if line.strip()]
+    if fact_lines and all(is_notation_line(line) for line in fact_lines):
+        return [" ".join(line.split()) for line in fact_lines]
     mark = hashlib.sha256(entry.encode("utf-8", "replace")).hexdigest()[:12]
     return [f"V[{kind}.{mark}]: {' '.join(entry.split())}"]
 

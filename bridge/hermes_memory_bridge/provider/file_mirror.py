@@ -71,11 +71,11 @@ class MemoryFileMirror:
             return
         with self._lock_state():
             self.unchecked.add(kind)
-            known = self.held[kind]
+            entries = self.held[kind]
             if record["action"] == "add":
                 self._add(call, kind, new, key)
                 return
-            entry = file_entries.find_meant_entry(known, old)
+            entry = file_entries.find_meant_entry(entries, old)
             if entry is None or (record["action"] == "replace" and not new):
                 return  # unknown or ambiguous here: the file tells what became of it
             if record["action"] == "replace":
@@ -106,26 +106,26 @@ class MemoryFileMirror:
         with self._lock_state():
             looked = file_entries.find_file_signature(path)
             try:
-                said = file_entries.read_memory_entries(path)
+                present = file_entries.read_memory_entries(path)
             except file_entries.UnreadableMemoryFile as why:
                 log.warning("hermes-memory: %s; its facts stay as they are", why)
                 self._note_compared(kind, looked)
                 return (0, 0)
-            known = self.held[kind]
-            new = [entry for entry in said if not known.get(entry)]
-            gone = [entry for entry in known if entry not in said]
+            mirrored = self.held[kind]
+            new = [entry for entry in present if not mirrored.get(entry)]
+            removed = [entry for entry in mirrored if entry not in present]
             self._announce(kind, new)
             for entry in new:
                 self._add(call, kind, entry, None)
             before = self.seen.get(kind)
-            moved = file_entries.find_moved_entries(self.home, kind, before[0] if before else 0) if gone else set()
-            for entry in gone:
+            moved = file_entries.find_moved_entries(self.home, kind, before[0] if before else 0) if removed else set()
+            for entry in removed:
                 if entry in moved:
                     self._forget(kind, entry)
                 else:
                     self._remove(call, kind, entry, is_explicit=False)
             self._note_compared(kind, looked)
-        return (len(new), len(gone))
+        return (len(new), len(removed))
 
     def _note_compared(self, kind: str, looked: tuple[int, int, int] | None) -> None:
         self.seen[kind] = looked
@@ -165,17 +165,17 @@ class MemoryFileMirror:
         alone = len(uids) == len(before) == len(after) == 1 and not self._is_shared(kind, entry, uids[0])
         plain = not file_entries.is_notation_line(entry) and not file_entries.is_notation_line(new)
         alike = plain or file_entries.find_line_head(before[0]) == file_entries.find_line_head(after[0])
-        said = file_entries.find_line_content(after[0])
-        if alone and alike and new not in self.held[kind] and len(said) <= LONGEST_EDITABLE:
+        content = file_entries.find_line_content(after[0])
+        if alone and alike and new not in self.held[kind] and len(content) <= LONGEST_EDITABLE:
             with contextlib.suppress(CallRefused):  # a person purged or archived it: then it is another fact
-                call("memory_edit", {"uid": uids[0], "content": said, "session_id": SESSION}, f"{key}-edit")
+                call("memory_edit", {"uid": uids[0], "content": content, "session_id": SESSION}, f"{key}-edit")
                 self._rename(kind, entry, new)
                 return
         self._add(call, kind, new, key)
         self._remove(call, kind, entry)
 
     def _rename(self, kind: str, entry: str, new: str) -> None:
-        self.held[kind] = {new if held == entry else held: uids for held, uids in self.held[kind].items()}
+        self.held[kind] = {new if text == entry else text: uids for text, uids in self.held[kind].items()}
         self._save()
 
     def _remove(self, call: Call, kind: str, entry: str, *, is_explicit: bool = True) -> None:
@@ -204,9 +204,9 @@ class MemoryFileMirror:
         """Restore the earlier of two entries about the same target after the later one is gone."""
         for kind in file_entries.KINDS:
             for entry in self.held[kind]:
-                said = file_entries.to_fact_lines(entry, kind)
-                if heads.intersection(map(file_entries.find_line_head, said)):
-                    uids = [uid for line in said for uid in self._write(call, line, None)]
+                lines = file_entries.to_fact_lines(entry, kind)
+                if heads.intersection(map(file_entries.find_line_head, lines)):
+                    uids = [uid for line in lines for uid in self._write(call, line, None)]
                     self.held[kind][entry] = uids or self.held[kind][entry]
                     self._save()
 
@@ -227,8 +227,8 @@ class MemoryFileMirror:
             return False
         changes = data.get("changes") or []
         return any(
-            one.get("op") in CONFIRMING_OPERATIONS and one.get("actor") not in ("relief", f"session:{SESSION}")
-            for one in changes
+            change.get("op") in CONFIRMING_OPERATIONS and change.get("actor") not in ("relief", f"session:{SESSION}")
+            for change in changes
         )
 
     @contextlib.contextmanager
@@ -258,10 +258,10 @@ class MemoryFileMirror:
         ours = all(state.get(name) == value for name, value in self.whose.items())
         self.held = {kind: {} for kind in file_entries.KINDS}
         for kind in file_entries.KINDS:
-            known = state.get(kind) if ours else None
-            if isinstance(known, dict):
+            saved = state.get(kind) if ours else None
+            if isinstance(saved, dict):
                 self.held[kind] = {
-                    text: [str(uid) for uid in uids] for text, uids in known.items() if isinstance(uids, list)
+                    text: [str(uid) for uid in uids] for text, uids in saved.items() if isinstance(uids, list)
                 }
         self._stamp = stamp
 

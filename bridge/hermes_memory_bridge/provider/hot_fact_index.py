@@ -52,21 +52,21 @@ class HotFactIndex:
         scores: dict[int, float] = defaultdict(float)
         count = len(self.facts)
         for stem in list(to_stems(message))[:MOST_WORDS]:
-            found = self._with.get(stem, ())
-            if not found or (count > FEW_FACTS and len(found) > count * COMMON_WORD_SHARE):
+            numbers = self._with.get(stem, ())
+            if not numbers or (count > FEW_FACTS and len(numbers) > count * COMMON_WORD_SHARE):
                 continue
-            for number in found:
-                scores[number] += math.log(1 + count / len(found))
+            for number in numbers:
+                scores[number] += math.log(1 + count / len(numbers))
         best = sorted(scores, key=lambda number: (-scores[number], number))
         return list(itertools.islice(filter(is_wanted, (self.facts[number] for number in best)), limit))
 
 
 def to_stems(text: str) -> dict[str, None]:
     """Return the significant words of a text as stems, each once, in order."""
-    found: dict[str, None] = {}
+    stems: dict[str, None] = {}
     for word in WORD.findall(text[:20_000].casefold()):
         if CJK_CHARACTER.search(word):
-            found.update((word[n : n + 2], None) for n in range(max(1, len(word) - 1)))
+            stems.update((word[n : n + 2], None) for n in range(max(1, len(word) - 1)))
         elif len(word) >= SHORTEST or word.isdigit():
-            found[word[:STEM]] = None
-    return found
+            stems[word[:STEM]] = None
+    return stems

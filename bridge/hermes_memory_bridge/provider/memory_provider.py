@@ -192,10 +192,10 @@ class HermesMemory(MemoryProvider):
             return ""
         if worker.trouble is None and not worker.outbox.has_records:  # else it has other things to do first
             ahead.done.wait(max(0.0, ahead.requested_at + self._settings.wait_ms / 1000 - time.monotonic()))
-        said = PromptContents.of_message(query)
+        message_facts = PromptContents.of_message(query)
 
         def is_new(fact: str) -> bool:
-            return not (fact in self._recalled or self._prompt.has_fact(fact) or said.has_fact(fact))
+            return not (fact in self._recalled or self._prompt.has_fact(fact) or message_facts.has_fact(fact))
 
         lines = list(filter(is_new, self._status)) if self._tell else []
         self._tell = False
@@ -259,8 +259,8 @@ class HermesMemory(MemoryProvider):
         worker = self._worker
         if worker is None or self._settings is None or not self._settings.mirror or action not in ACTIONS:
             return
-        said = metadata or {}
-        old = str(said.get("old_text") or kwargs.get("old_text") or "")
+        details = metadata or {}
+        old = str(details.get("old_text") or kwargs.get("old_text") or "")
         if action == "remove" and not old:
             old = content
         self._queue_record(
@@ -271,7 +271,7 @@ class HermesMemory(MemoryProvider):
                 "kind": target,
                 "content": str(content or ""),
                 "old": old,
-                "session": said.get("session_id") or self._session,
+                "session": details.get("session_id") or self._session,
                 "origin": {WAY: "host-file"},
             }
         )
@@ -336,7 +336,7 @@ class HermesMemory(MemoryProvider):
 
     def get_config_schema(self) -> list[dict[str, Any]]:
         """Return the questions of `hermes memory setup`."""
-        return [dict(one) for one in provider_settings.SCHEMA]
+        return [dict(question) for question in provider_settings.SCHEMA]
 
     def save_config(self, values: dict[str, Any], hermes_home: str) -> None:
         """Save the answers in a file of their own, so that the host's config.yaml keeps its comments.
@@ -389,12 +389,12 @@ class HermesMemory(MemoryProvider):
             return to_json_answer(error=str(question.failure))
         if question.answer is not None:
             return to_json_answer(result=question.answer[0])
-        kept = worker.queue_record(
+        is_queued = worker.queue_record(
             {"op": "write", "theme": self._theme, "arguments": arguments, "key": key, "origin": describe_origin()}
         )
         return (
             to_json_answer(result=QUEUED)
-            if kept
+            if is_queued
             else to_json_answer(error="the memory cannot be reached, and nothing was kept")
         )
 
@@ -431,14 +431,14 @@ class HermesMemory(MemoryProvider):
         session = self._session
 
         def job(line: BridgeLine) -> None:
-            told, hot = line.calls(
+            status, hot = line.calls(
                 [
                     ("memory_status", {"session_id": session}),
                     ("memory_export", {"status": "active", "session_id": session}),
                 ]
             )
             try:
-                facts = parse_call_outcome(told)[1].get("facts") or []
+                facts = parse_call_outcome(status)[1].get("facts") or []
                 self._status = [str(fact.get("notation")) for fact in facts]
                 self._nearby = HotFactIndex(map(str, parse_call_outcome(hot)[1].get("lines") or []))
             except (CallRefused, BridgeBusy):

@@ -93,19 +93,19 @@ class Outbox:
             names = [name for name in os.listdir(folder) if name.startswith(PREFIX) and name.endswith(SUFFIX)]
         except OSError:
             return []
-        found: list[Outbox] = []
+        boxes: list[Outbox] = []
         for path in sorted((os.path.join(folder, name) for name in names), key=find_modification_time):
-            if len(found) >= limit:
+            if len(boxes) >= limit:
                 break
             try:
                 box = cls(path)
             except OSError:
                 continue
             if os.fstat(box.handle).st_nlink and box.has_records:
-                found.append(box)
+                boxes.append(box)
             else:
                 box.discard()
-        return found
+        return boxes
 
     @property
     def has_records(self) -> bool:
@@ -192,7 +192,7 @@ class Outbox:
 
     def _line(self) -> bytes | None:
         """Return the line at the position, with its newline; None when it is incomplete."""
-        found = bytearray()
+        line = bytearray()
         at = self.position
         while at < self.size:
             chunk = os.pread(self.handle, CHUNK, at)
@@ -200,11 +200,11 @@ class Outbox:
                 break
             end = chunk.find(b"\n")
             if end >= 0:
-                found += chunk[: end + 1]
-                return bytes(found)
-            found += chunk
+                line += chunk[: end + 1]
+                return bytes(line)
+            line += chunk
             at += len(chunk)
-        if found:  # a process died while it wrote this: nobody was told that it is kept
+        if line:  # a process died while it wrote this: nobody was told that it is kept
             with self.lock:
                 self.position = max(self.position, at)
         return None

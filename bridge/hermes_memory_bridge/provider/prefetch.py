@@ -46,21 +46,21 @@ def fetch_recall(line: BridgeLine, query: str, session: str) -> list[dict[str, A
     arguments = {"message": query[:LONGEST_QUERY], "tokens": ASKED_TOKENS, "session_id": session}
     (answer,) = line.calls([("memory_context", arguments)])
     try:
-        found = parse_call_outcome(answer)[1].get("lines")
+        lines = parse_call_outcome(answer)[1].get("lines")
     except (CallRefused, BridgeBusy):
         return []
-    items = found if isinstance(found, list) else []
-    return [one for one in items if one.get("session_id") != session or "session_id" not in one]
+    items = lines if isinstance(lines, list) else []
+    return [item for item in items if item.get("session_id") != session or "session_id" not in item]
 
 
 def choose_lines(
-    found: Iterable[dict[str, Any]], is_new_fact: Callable[[str], bool], is_new_message: Callable[[str], bool]
+    items: Iterable[dict[str, Any]], is_new_fact: Callable[[str], bool], is_new_message: Callable[[str], bool]
 ) -> list[str]:
     """Return the lines that fit into `MOST_TOKENS` and say something new, in their order."""
     budget, chosen = Budget(MOST_TOKENS), []
-    for one in found:
-        line, tokens = str(one.get("line")), int(one.get("tokens") or 0)
-        is_new = is_new_message if "session_id" in one else is_new_fact
+    for item in items:
+        line, tokens = str(item.get("line")), int(item.get("tokens") or 0)
+        is_new = is_new_message if "session_id" in item else is_new_fact
         if is_new(line) and budget.take(tokens):
             chosen.append(line)
     return chosen
@@ -68,8 +68,8 @@ def choose_lines(
 
 def format_recall_block(lines: Iterable[str]) -> str:
     """Format lines so that they cannot pass for anything but data, each once; nothing when there are none."""
-    said = list(dict.fromkeys(line for line in lines if line.strip()))
-    return "\n".join([HEAD, *(MARK + remove_control_characters(line) for line in said)]) if said else ""
+    distinct = list(dict.fromkeys(line for line in lines if line.strip()))
+    return "\n".join([HEAD, *(MARK + remove_control_characters(line) for line in distinct)]) if distinct else ""
 
 
 def remove_control_characters(text: str) -> str:

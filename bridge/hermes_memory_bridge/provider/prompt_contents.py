@@ -46,9 +46,9 @@ class PromptContents:
                     self._lines.add(to_comparable(line))
                 else:
                     other.append(line)
-            said = to_comparable(" ".join(other))
-            if said:
-                self._prose.append(said)
+            prose = to_comparable(" ".join(other))
+            if prose:
+                self._prose.append(prose)
 
     @classmethod
     def of_message(cls, message: str) -> PromptContents:
@@ -71,19 +71,19 @@ class PromptContents:
 
     def has_text(self, text: str) -> bool:
         """Check whether a text stands there."""
-        said = to_comparable(text)
-        return any(is_part(said, other) for other in self._prose)
+        comparable = to_comparable(text)
+        return any(is_part(comparable, other) for other in self._prose)
 
 
 def read_prompt_entries(home: str) -> list[str]:
     """Read what the host's system prompt holds of MEMORY.md and USER.md; nothing of a file it is told to leave out."""
     off = find_settings_switched_off(home)
-    found: list[str] = []
+    entries: list[str] = []
     for kind in file_entries.KINDS:
         if ENABLED_BY[kind] not in off:
             with contextlib.suppress(file_entries.UnreadableMemoryFile):  # the host's prompt is empty then
-                found += file_entries.read_memory_entries(file_entries.find_memory_file(home, kind))
-    return found
+                entries += file_entries.read_memory_entries(file_entries.find_memory_file(home, kind))
+    return entries
 
 
 def find_settings_switched_off(home: str) -> set[str]:

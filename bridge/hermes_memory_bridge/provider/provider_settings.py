@@ -122,11 +122,11 @@ def find_capture_answer(home: str, db: str) -> bool | None:
     """
     chosen = load_json_object(os.path.join(find_provider_folder(home), CHOSEN_FILE))
     hosts = load_json_object(db + ".capture.json").get("hosts")
-    said = [chosen.get("capture"), chosen.get("sync_turns"), hosts.get(HOST) if isinstance(hosts, dict) else None]
+    values = [chosen.get("capture"), chosen.get("sync_turns"), hosts.get(HOST) if isinstance(hosts, dict) else None]
     with suppress(OSError):
         if SYNC_TURNS.search(Path(home, "config.yaml").read_text(encoding="utf-8", errors="replace")):
-            said.append(True)
-    answers = [to_setting_flag(one) for one in said if one not in (None, "")]
+            values.append(True)
+    answers = [to_setting_flag(value) for value in values if value not in (None, "")]
     return all(answers) if answers else None
 
 
@@ -138,19 +138,19 @@ def save_provider_settings(home: str, values: Mapping[str, Any]) -> str:
     folder = find_provider_folder(home)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     path = os.path.join(folder, CHOSEN_FILE)
-    known = {str(one["key"]) for one in SCHEMA} | {"themes"}
-    kept = {**load_json_object(path), **{key: value for key, value in values.items() if key in known}}
-    write_private_file(path, json.dumps(kept, indent=1) + "\n")
+    keys = {str(question["key"]) for question in SCHEMA} | {"themes"}
+    saved = {**load_json_object(path), **{key: value for key, value in values.items() if key in keys}}
+    write_private_file(path, json.dumps(saved, indent=1) + "\n")
     return path
 
 
 def load_json_object(path: str) -> dict[str, Any]:
     """Load a JSON object from a file; empty when there is none."""
     try:
-        held = json.loads(Path(path).read_bytes())
+        document = json.loads(Path(path).read_bytes())
     except (OSError, ValueError):
         return {}
-    return held if isinstance(held, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def is_capture_stopped(db: str) -> bool:

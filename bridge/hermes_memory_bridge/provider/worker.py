@@ -115,11 +115,11 @@ class DeliveryWorker:
 
     def queue_record(self, record: dict[str, Any]) -> bool:
         """Queue a record until the bridge has it; return False when it cannot be stored."""
-        kept = self.outbox.add({"key": os.urandom(12).hex(), "at": time.time(), **record})
+        is_queued = self.outbox.add({"key": os.urandom(12).hex(), "at": time.time(), **record})
         self.wake.set()
-        if not kept:
+        if not is_queued:
             log.warning("hermes-memory: a record was not kept: %s is full or cannot be written", self.outbox.path)
-        return kept
+        return is_queued
 
     def ask(
         self, theme: str, job: Callable[[BridgeLine], Any], wait_s: float, *, patient: bool = False
@@ -180,8 +180,8 @@ class DeliveryWorker:
         """Return the seconds until there may be work."""
         now = time.monotonic()
         waits = self.outbox.has_records or self.adopted or self._questions or self._coming
-        asked = [line.pulse_s / 2 for line in self._lines.values() if line.pulse_s]
-        look_s = min(LOOK_S, *asked) if asked else LOOK_S
+        intervals = [line.pulse_s / 2 for line in self._lines.values() if line.pulse_s]
+        look_s = min(LOOK_S, *intervals) if intervals else LOOK_S
         if not waits:
             return look_s
         return max(0.001, min(look_s, self._retry_at - now))
@@ -266,9 +266,9 @@ class DeliveryWorker:
     def _adopt_abandoned(self) -> bool:
         """Adopt what dead processes left; return whether there was anything new."""
         self._adopt_at = time.monotonic() + ORPHAN_SCAN_S
-        found = Outbox.find_abandoned(self.folder, MOST_ADOPTED - len(self.adopted))
-        self.adopted += found
-        return bool(found)
+        boxes = Outbox.find_abandoned(self.folder, MOST_ADOPTED - len(self.adopted))
+        self.adopted += boxes
+        return bool(boxes)
 
     def _close_adopted(self) -> bool:
         """Close the adopted outboxes, which are delivered; return whether there were any, since more may wait."""
@@ -299,9 +299,11 @@ class DeliveryWorker:
                         self.wake.set()
                         return
                     line.described = {WAY: "host-file"}
-                    came, went = self.mirror.reconcile(line.call, kind)
-                    if came or went:
-                        log.info("hermes-memory: %s: %d entries came, %d went", file_entries.FILES[kind], came, went)
+                    added, removed = self.mirror.reconcile(line.call, kind)
+                    if added or removed:
+                        log.info(
+                            "hermes-memory: %s: %d entries came, %d went", file_entries.FILES[kind], added, removed
+                        )
             except MirrorLocked:
                 continue
             except (BridgeNotReachable, BridgeBusy) as error:
@@ -356,9 +358,9 @@ def capture_turn(call: Call, record: dict[str, Any], key: str) -> None:
         call("memory_tick", {"turn": record["turn"], "message": user[:20_000], "session_id": session}, f"{key}-tick")
     except CallRefused as refused:
         log.debug("hermes-memory: a turn was not counted: %s", refused)
-    for role, said in (("user", user), ("assistant", str(record["assistant"]))):
-        for number, start in enumerate(range(0, len(said), LONGEST_TURN)):
-            part = said[start : start + LONGEST_TURN]
+    for role, text in (("user", user), ("assistant", str(record["assistant"]))):
+        for number, start in enumerate(range(0, len(text), LONGEST_TURN)):
+            part = text[start : start + LONGEST_TURN]
             if not part.strip():
                 continue
             try:
@@ -394,7 +396,7 @@ class DeliveryWorkers:
             worker.users -= 1
             if worker.users > 0:
                 return
-            self._known = {name: known for name, known in self._known.items() if known is not worker}
+            self._known = {name: other for name, other in self._known.items() if other is not worker}
         worker.stop()
 
 

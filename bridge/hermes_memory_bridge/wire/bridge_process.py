@@ -52,13 +52,13 @@ def start_bridge_process(command: list[str], log: str) -> BridgeProcess:
     :raises OSError: it cannot be started
     """
     environ = to_isolated_environment()
-    end, held = os.pipe()
+    end, writing_end = os.pipe()
     answer, answers = os.pipe()
     try:
         os.set_blocking(end, False)
         between = os.fork()
         if not between:
-            spawn_and_end(command, environ, log, held, answers)
+            spawn_and_end(command, environ, log, writing_end, answers)
         os.close(answers)
         answers = -1
         pid = int(os.read(answer, 20) or -255)
@@ -69,19 +69,19 @@ def start_bridge_process(command: list[str], log: str) -> BridgeProcess:
         os.close(end)
         raise
     finally:
-        for handle in (held, answer, answers):
+        for handle in (writing_end, answer, answers):
             if handle >= 0:
                 os.close(handle)
     return BridgeProcess(end, pid)
 
 
-def spawn_and_end(command: list[str], environ: dict[str, str], log: str, held: int, answers: int) -> None:
+def spawn_and_end(command: list[str], environ: dict[str, str], log: str, writing_end: int, answers: int) -> None:
     """Start the process from the one between; answer with its id, or the number of the error below zero.
 
     Nothing is imported here: another thread may have held an import's lock when this process was made.
     """
     try:
-        tells = (os.POSIX_SPAWN_DUP2, held, 0)
+        tells = (os.POSIX_SPAWN_DUP2, writing_end, 0)
         writes = (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         pid = os.posix_spawn(
             command[0], command, environ, file_actions=[tells, writes, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True

@@ -132,15 +132,15 @@ class EarlyAnswers:
 
     def acknowledge_stream(self, message: dict[str, Any], params: dict[str, Any]) -> str | None:
         """Return the acknowledgement of a request for notices; the bridge is asked for them later."""
-        wanted = params.get("notifications")
+        notifications = params.get("notifications")
         if (
-            not isinstance(wanted, dict)
-            or not wanted.keys() <= LISTENED
-            or not all(on is True for on in wanted.values())
+            not isinstance(notifications, dict)
+            or not notifications.keys() <= LISTENED
+            or not all(on is True for on in notifications.values())
         ):
             return None
         self.streams.append(message)
-        names = ",".join(f'"{name}":true' for name in wanted)
+        names = ",".join(f'"{name}":true' for name in notifications)
         return (
             '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"'
             f'{META}subscriptionId":{to_json(message["id"])}}},"notifications":{{{names}}}}}}}\n'

@@ -23,14 +23,14 @@ MAX_BYTES = 2_048
 """Claude Code cuts the instructions of a server there."""
 
 
-def read_facts(store_path: str, folder: str, **whose: Any) -> HotContext | None:
+def read_facts(store_path: str, folder: str, **names: Any) -> HotContext | None:
     """Return the facts that go into the instructions for one connection, cut by whole lines; None without any.
 
-    :param whose: what `read_instruction_facts` takes: `theme`, `client`, `token` …
+    :param names: what `read_instruction_facts` takes: `theme`, `client`, `token` …
     """
     from hermes_memory_store.context.hot_context import read_instruction_facts
 
-    facts = read_instruction_facts(store_path, folder, reserved=WORDS_TOKENS, **whose)
+    facts = read_instruction_facts(store_path, folder, reserved=WORDS_TOKENS, **names)
     if facts is None:
         return None
     fitting = facts.within_bytes(MAX_BYTES - len(WORDS) - 2)

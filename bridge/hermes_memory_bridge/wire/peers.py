@@ -55,11 +55,11 @@ def find_peer(connected: socket.socket) -> Peer:
     :raises OSError: the system does not tell
     """
     if hasattr(socket, "SO_PEERCRED"):
-        told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # struct ucred: pid, uid, gid
-        return Peer(int.from_bytes(told[4:8], sys.byteorder), int.from_bytes(told[:4], sys.byteorder))
-    told = connected.getsockopt(0, LOCAL_PEERCRED, 76)  # struct xucred: version, uid, groups
+        credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # struct ucred: pid, uid, gid
+        return Peer(int.from_bytes(credentials[4:8], sys.byteorder), int.from_bytes(credentials[:4], sys.byteorder))
+    credentials = connected.getsockopt(0, LOCAL_PEERCRED, 76)  # struct xucred: version, uid, groups
     pid = connected.getsockopt(0, LOCAL_PEERPID) if sys.platform == "darwin" else None
-    return Peer(int.from_bytes(told[4:8], sys.byteorder), pid)
+    return Peer(int.from_bytes(credentials[4:8], sys.byteorder), pid)
 
 
 def check_socket_listener(connected: socket.socket, path: str) -> None:
@@ -81,18 +81,18 @@ def check_private_folder(folder: str) -> None:
     :raises ForeignSocket: it is no folder, a link, another user's, or others may write to it
     :raises FileNotFoundError: it does not exist
     """
-    found = os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode):
-        why = "is a link" if stat.S_ISLNK(found.st_mode) else "is no folder"
-    elif found.st_uid != os.getuid():
-        why = f"belongs to user {found.st_uid}, not to you (user {os.getuid()})"
-    elif found.st_mode & OTHERS_WRITE:
-        why = f"can be written by others (mode {stat.S_IMODE(found.st_mode):o})"
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        problem = "is a link" if stat.S_ISLNK(status.st_mode) else "is no folder"
+    elif status.st_uid != os.getuid():
+        problem = f"belongs to user {status.st_uid}, not to you (user {os.getuid()})"
+    elif status.st_mode & OTHERS_WRITE:
+        problem = f"can be written by others (mode {stat.S_IMODE(status.st_mode):o})"
     else:
         return
     raise ForeignSocket(
-        f"{folder} {why}; nothing was sent. Remove it, or have its owner do so, or keep the store in a folder of your own with a "
-        "shorter path"
+        f"{folder} {problem}; nothing was sent. Remove it, or have its owner do so, or keep the store in a folder of your own "
+        "with a shorter path"
     )
 
 

@@ -152,10 +152,10 @@ class HostShim:
 
     def read_host(self) -> bool:
         """Take input from the host; return False at its end."""
-        said = os.read(0, CHUNK)
-        if not said:
+        content = os.read(0, CHUNK)
+        if not content:
             return False
-        for line in self.from_host.feed(said):
+        for line in self.from_host.feed(content):
             self.forward(line)
         return True
 
@@ -201,8 +201,8 @@ class HostShim:
         if method == "tools/call" and isinstance(message.get("params"), dict):
             params = message["params"]
             called = json.dumps([params.get("name"), params.get("arguments")], sort_keys=True)
-            known, until = self.cut_off.pop(called, ("", 0.0))
-            key = (called, known if known and time.monotonic() < until else os.urandom(16).hex())
+            former_key, until = self.cut_off.pop(called, ("", 0.0))
+            key = (called, former_key if former_key and time.monotonic() < until else os.urandom(16).hex())
             meta = params.get("_meta")
             params["_meta"] = {**meta, KEY: key[1]} if isinstance(meta, dict) else {KEY: key[1]}
             line = to_wire_line(message)
@@ -233,12 +233,12 @@ class HostShim:
         """Forward output of the bridge; return False at its end."""
         assert self.bridge is not None
         try:
-            said = self.bridge.recv(CHUNK)
+            content = self.bridge.recv(CHUNK)
         except OSError:
             return False
-        if not said:
+        if not content:
             return False
-        for line in self.from_bridge.feed(said):
+        for line in self.from_bridge.feed(content):
             if line.startswith(PING):
                 self.is_asked = True
             elif line.startswith(END):
@@ -322,18 +322,18 @@ class HostShim:
         self.waiting.clear()
         return True
 
-    def report_no_bridge(self, why: str) -> bool:
+    def report_no_bridge(self, reason: str) -> bool:
         """Answer what waits for a bridge with the reason that there is none; return whether the host is served further.
 
         A host that has its handshake is: its next call tries again.
         """
         self.waiting.clear()
         if self.has_answered:
-            self.give_up(f"the memory bridge cannot be reached: {why}")
+            self.give_up(f"the memory bridge cannot be reached: {reason}")
             return True
-        report_to_host(why)
+        report_to_host(reason)
         is_waited_for = bool(self.pending)
-        self.give_up(why)
+        self.give_up(reason)
         return not is_waited_for
 
     def open_bridge(self) -> None:
@@ -383,13 +383,13 @@ class HostShim:
             self.pending[opening] = None
         self.start_dial()
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, reason: str) -> None:
         """Answer every request in flight with an error, so that the host never hangs."""
         until = time.monotonic() + RETRY_S
         for number, key in self.pending.items():
             if key is not None:
                 self.cut_off[key[0]] = (key[1], until)
-            error = {"jsonrpc": "2.0", "id": number, "error": {"code": CONNECTION_LOST_CODE, "message": why}}
+            error = {"jsonrpc": "2.0", "id": number, "error": {"code": CONNECTION_LOST_CODE, "message": reason}}
             write_all(self.wire, to_wire_line(error))
         self.pending.clear()
 
@@ -466,11 +466,11 @@ class LineBuffer:
     def __init__(self) -> None:
         self.rest = bytearray()
 
-    def feed(self, said: bytes) -> list[bytes]:
-        if b"\n" not in said:
-            self.rest += said
+    def feed(self, content: bytes) -> list[bytes]:
+        if b"\n" not in content:
+            self.rest += content
             return []
-        head, _, tail = said.rpartition(b"\n")
+        head, _, tail = content.rpartition(b"\n")
         lines = (bytes(self.rest) + head).split(b"\n")
         self.rest = bytearray(tail)
         return [line + b"\n" for line in lines]

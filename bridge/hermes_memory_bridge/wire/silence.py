@@ -84,8 +84,8 @@ def find_listener_process(bridge: socket.socket, paths: BridgePaths | None) -> i
 def is_process_stopped(process: int) -> bool:
     """Check whether a process is stopped by a signal or a debugger; False when the system does not tell."""
     if sys.platform == "linux":
-        found = find_process_state(process)
-        state = found[0] if found is not None else b""
+        process_state = find_process_state(process)
+        state = process_state[0] if process_state is not None else b""
     else:
         import subprocess
 
@@ -119,10 +119,10 @@ def is_host_stopped() -> bool:
     process = os.getppid()
     session = os.getsid(0)
     for _ in range(MOST_ANCESTORS):
-        found = find_process_state(process)
-        if found is None:
+        process_state = find_process_state(process)
+        if process_state is None:
             return False
-        state, parent, its_session = found
+        state, parent, its_session = process_state
         if its_session != session and process != os.getppid():
             return False
         if state in STOPPED:
@@ -137,8 +137,8 @@ def find_process_state(process: int) -> tuple[bytes, int, int] | None:
         return None
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
-            told = file.read()
+            content = file.read()
     except OSError:
         return None
-    state, parent, _group, session, *_ = told[told.rindex(b")") + 2 :].split(maxsplit=4)
+    state, parent, _group, session, *_ = content[content.rindex(b")") + 2 :].split(maxsplit=4)
     return state, int(parent), int(session)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 def is_older(version: object, than: str) -> bool:
     """Check whether a version comes before another; one that cannot be read never does."""
-    one, other = parse_release(version), parse_release(than)
-    return one is not None and other is not None and one < other
+    release, other = parse_release(version), parse_release(than)
+    return release is not None and other is not None and release < other
 
 
 def parse_release(version: object) -> tuple[tuple[int, ...], bool] | None:

@@ -72,7 +72,7 @@ def find_trust_entries(hooks_text: str, hooks_file: Path, place: HostEnvironment
 def find_own_keys(hooks_text: str, file: Path) -> list[str]:
     """Return the keys that Codex gives our hooks in a text. :raises ValueError: the text is no document of hooks"""
     own = list_own_hooks(read_hook_document(without_marks(hooks_text)[0]))
-    return [f"{file}:{to_snake_case(one.event)}:{one.group}:{one.index or 0}" for one in own]
+    return [f"{file}:{to_snake_case(hook.event)}:{hook.group}:{hook.index or 0}" for hook in own]
 
 
 def to_key_file(hooks_file: Path, place: HostEnvironment) -> Path:
@@ -156,12 +156,12 @@ def to_codex_config(
     :raises HostFileError: the file cannot be changed safely
     """
     notes: list[str] = []
-    wanted: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     try:
         before, after = (find_own_keys(one, to_key_file(hooks_file, place)) for one in hooks_texts)
         if after and trusts:
             try:
-                wanted = find_trust_entries(hooks_texts[1], hooks_file, place)
+                hashes = find_trust_entries(hooks_texts[1], hooks_file, place)
             except CodexUnavailable as error:
                 notes.append(f"{error}. {BY_HAND}")
                 if hooks_texts[0] == hooks_texts[1]:
@@ -172,9 +172,9 @@ def to_codex_config(
         foreign = (list_foreign_keys(one, str(to_key_file(hooks_file, place))) for one in hooks_texts)
         moved = {old: new for old, new in zip(*foreign, strict=True) if old != new}
         trusted = {key: said.get("trusted_hash") for key, said in find_trusted_hashes(text).items()}
-        stale = [key for key in before if key not in wanted]
+        stale = [key for key in before if key not in hashes]
         if (
-            wanted.items() <= trusted.items()
+            hashes.items() <= trusted.items()
             and not moved.keys() & trusted.keys()
             and not trusted.keys() & set(stale)
             and to_changed_config(host, file, text, entry) == text
@@ -183,7 +183,7 @@ def to_codex_config(
         bare = rename_trust(remove_trust(text, before), moved)
         changed = to_changed_config(host, file, bare, entry)
         try:
-            return add_trust(changed, wanted), notes
+            return add_trust(changed, hashes), notes
         except ValueError as error:
             return changed, [*notes, f"{file}: {error}. {BY_HAND}"]
     except ValueError as error:

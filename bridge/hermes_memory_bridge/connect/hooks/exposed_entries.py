@@ -18,14 +18,14 @@ def find_exposed_entries() -> list[str]:
     place = find_here()
     path = (place.environ.get("PYTHONPATH") or os.sep).split(os.pathsep)
     exposed = ["-m"] if all(map(os.path.isabs, path)) else ["-m", "--db", "--theme", None]
-    found = []
+    warnings = []
     for host in HOSTS.values():
         with contextlib.suppress(ArgumentError, OSError):  # a variable that names no whole path, or no file
             file = host.file(place)
             if exposed[1:] or b"hermes_memory_bridge" in file.read_bytes():  # parsing them all would take long
                 words = [*to_started_command(find_bridge_entry(host, file) or {}), None]
                 if words[0] and words[1] in exposed:
-                    found.append(
+                    warnings.append(
                         f"{host.title}: the entry in {file} runs files of the folder that it is started in;"
                         " `hermes-memory-bridge connect --all` mends it"
                     )
@@ -34,8 +34,8 @@ def find_exposed_entries() -> list[str]:
             file = document.file(place)
             own = list_own_hooks(read_hook_document(read_host_config(file)))
             if any(ISOLATED not in str(hook.handler) for hook in own):
-                found.append(
+                warnings.append(
                     f"{HOSTS[name].title}: the hooks in {file} run files of the folder that they are started in;"
                     f" `hermes-memory-bridge connect {name}` mends it"
                 )
-    return found
+    return warnings

@@ -121,16 +121,16 @@ def find_program_problems(own: list[OwnHook]) -> list[str]:
         present = find_hook_program()
     except ArgumentError as error:
         return [str(error)]
-    for said in dict.fromkeys(hook.words[0] for hook in own):
-        program = Path(shutil.which(said) or said)
+    for program_name in dict.fromkeys(hook.words[0] for hook in own):
+        program = Path(shutil.which(program_name) or program_name)
         if not program.is_absolute():
-            problems.append(f"{said} is no whole path, so the host may not find it")
+            problems.append(f"{program_name} is no whole path, so the host may not find it")
         elif not program.exists():
-            problems.append(f"{said} is gone")
+            problems.append(f"{program_name} is gone")
         elif not os.access(program, os.X_OK):
-            problems.append(f"{said} cannot be run")
+            problems.append(f"{program_name} cannot be run")
         elif program != present and not program.samefile(present):
-            problems.append(f"{said} is of another installation than this one ({present})")
+            problems.append(f"{program_name} is of another installation than this one ({present})")
     return problems
 
 
@@ -138,8 +138,8 @@ def find_missing_events(document: HookDocument, own: list[OwnHook], *, keeps: bo
     """Return what stands there in part: the events without which giving, or keeping, does not work."""
     present = {hook.event for hook in own}
     gives = bool(present & {line.native for line in document.lines if line.gives and not line.keeps})
-    wanted = [line.native for line in document.lines if (line.gives and gives) or (line.keeps and keeps)]
-    missing = [event for event in wanted if event not in present]
+    natives = [line.native for line in document.lines if (line.gives and gives) or (line.keeps and keeps)]
+    missing = [event for event in natives if event not in present]
     return [f"no hook at {', '.join(missing)}"] if missing else []
 
 
@@ -186,7 +186,7 @@ def find_trust_problems(file: Path, place: HostEnvironment) -> list[str]:
         return []
     except (ValueError, HostFileError) as error:
         return [str(error)]
-    untrusted = [key for key, said in entries.items() if state.get(key, {}).get("trusted_hash") != said]
+    untrusted = [key for key, trusted_hash in entries.items() if state.get(key, {}).get("trusted_hash") != trusted_hash]
     disabled = [key for key in entries if state.get(key, {}).get("enabled") is False]
     counts = (
         (untrusted, "are not trusted, so Codex does not run them"),
@@ -231,8 +231,10 @@ def try_hook_program(host: str, program: str) -> HookFinding:
         return HookFinding(host, False, f"{program} did not end within {CHECK_TIMEOUT_S:.0f} s; install it again")
     took = (time.monotonic() - began) * 1000
     if ended.returncode or b"hermes-memory-hook:" not in ended.stderr:
-        said = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        return HookFinding(host, False, f"{program} does not start ({', '.join(said)}); install it again, then connect")
+        errors = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        return HookFinding(
+            host, False, f"{program} does not start ({', '.join(errors)}); install it again, then connect"
+        )
     return HookFinding(host, True, f"{program} starts, {took:.0f} ms")
 
 

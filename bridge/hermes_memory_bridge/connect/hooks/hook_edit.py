@@ -153,8 +153,8 @@ def split_hook_command(handler: dict[str, Any]) -> list[str]:
 def has_hooks(document: dict[str, Any], hooks: Sequence[Hook]) -> bool:
     """Check whether our handlers of a document are exactly these, whoever moved them into another group of their event."""
     present = [(own.event, own.handler) for own in list_own_hooks(document)]
-    wanted = [(event, handler) for event, element in hooks for handler in element.get("hooks", [element])]
-    return len(present) == len(wanted) and all(one in present for one in wanted)
+    handlers = [(event, handler) for event, element in hooks for handler in element.get("hooks", [element])]
+    return len(present) == len(handlers) and all(handler_pair in present for handler_pair in handlers)
 
 
 def remove_own_hooks(text: str) -> str:
@@ -204,7 +204,7 @@ def iterate_foreign(elements: list[Any]) -> Iterator[Any]:
         inner = element.get("hooks") if isinstance(element, dict) else None
         if is_own_handler(element):
             continue
-        if not isinstance(inner, list) or not any(is_own_handler(one) for one in inner):
+        if not isinstance(inner, list) or not any(is_own_handler(handler) for handler in inner):
             yield element
-        elif others := [one for one in inner if not is_own_handler(one)]:
-            yield {**element, "hooks": others}
+        elif foreign := [handler for handler in inner if not is_own_handler(handler)]:
+            yield {**element, "hooks": foreign}

@@ -26,7 +26,7 @@ def find_trusted_hashes(text: str) -> dict[str, Any]:
     """Return what `hooks.state` says of each key. :raises UneditableConfig: the text is not valid TOML"""
     hooks = parse_toml(without_marks(text)[0]).get("hooks")
     state = hooks.get("state") if isinstance(hooks, dict) else None
-    return {key: said for key, said in state.items() if isinstance(said, dict)} if isinstance(state, dict) else {}
+    return {key: entry for key, entry in state.items() if isinstance(entry, dict)} if isinstance(state, dict) else {}
 
 
 def add_trust(text: str, entries: Mapping[str, str]) -> str:
@@ -62,9 +62,11 @@ def remove_trust(text: str, keys: Collection[str]) -> str:
     if not present:
         return text
     body = without_toml_tables(bare, lambda path: path[:2] == STATE and path[2:] != [] and path[2] in present)
-    original = find_original(bare, (*to_trimmed_variants(body), body), lambda one: add_trust(one, present))
+    original = find_original(
+        bare, (*to_trimmed_variants(body), body), lambda original_text: add_trust(original_text, present)
+    )
     after = body if original is None else original
-    prove_trust(bare, after, {key: said for key, said in before.items() if key not in present})
+    prove_trust(bare, after, {key: entry for key, entry in before.items() if key not in present})
     return put_back(after)
 
 
@@ -86,7 +88,7 @@ def rename_trust(text: str, names: Mapping[str, str]) -> str:
             old, new = (json.dumps(key, ensure_ascii=False)[1:-1] for key in (path[2], names[path[2]]))
             lines[number] = line.replace(old, new, 1)
     after = "".join(lines)
-    prove_trust(bare, after, {names.get(key, key): said for key, said in before.items()})
+    prove_trust(bare, after, {names.get(key, key): entry for key, entry in before.items()})
     return put_back(after)
 
 
@@ -101,5 +103,5 @@ def without_state(text: str) -> dict[str, Any]:
     document = parse_toml(text)
     hooks = document.get("hooks")
     if isinstance(hooks, dict):
-        document["hooks"] = {key: said for key, said in hooks.items() if key != "state"}
-    return {key: said for key, said in document.items() if key != "hooks" or said}
+        document["hooks"] = {key: value for key, value in hooks.items() if key != "state"}
+    return {key: value for key, value in document.items() if key != "hooks" or value}

@@ -76,8 +76,8 @@ def find_script_plugin(host: str, place: HostEnvironment, project: Path | None =
 def read_plugin_command(file: Path) -> list[str]:
     """Return the command of a plugin of ours; empty where no such plugin is."""
     try:
-        found = COMMAND_LINE.search(file.read_text(encoding="utf-8"))
-        words = json.loads(found[1]) if found else []
+        match = COMMAND_LINE.search(file.read_text(encoding="utf-8"))
+        words = json.loads(match[1]) if match else []
     except (OSError, ValueError):
         return []
     return words if all(isinstance(word, str) for word in words) else []

@@ -52,15 +52,15 @@ def parse_claude_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
 
 
 def parse_codex_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
-    said = line.get("payload")
-    if line.get("type") != "event_msg" or not isinstance(said, dict):
+    payload = line.get("payload")
+    if line.get("type") != "event_msg" or not isinstance(payload, dict):
         return None
-    item = said.get("item")
-    if said.get("type") == "item_completed" and isinstance(item, dict):
+    item = payload.get("item")
+    if payload.get("type") == "item_completed" and isinstance(item, dict):
         role = {"UserMessage": "user", "AgentMessage": "assistant"}.get(str(item.get("type")))
         return None if role is None else to_message(role, join_parts(item.get("content")), line)
-    role = {"user_message": "user", "agent_message": "assistant"}.get(str(said.get("type")))
-    return None if role is None else to_message(role, join_parts(said.get("message")), line)
+    role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
+    return None if role is None else to_message(role, join_parts(payload.get("message")), line)
 
 
 def parse_named_line(line: Mapping[str, Any], form: Mapping[str, Any]) -> TranscriptMessage | None:
@@ -157,10 +157,10 @@ def read_transcript(path: str, host: str, offset: int, until: int) -> Transcript
     :raises OSError: it cannot be read, or is a link, no regular file, or another user's
     """
     with os.fdopen(open_regular(path, follow_links=False), "rb") as file:
-        found = os.fstat(file.fileno())
-        if found.st_uid != os.getuid():
+        status = os.fstat(file.fileno())
+        if status.st_uid != os.getuid():
             raise PermissionError(f"{path} is no file of this user's own")
-        start = offset if offset <= found.st_size else 0
+        start = offset if offset <= status.st_size else 0
         file.seek(start)
         data = file.read(MOST_BYTES)
         if len(data) == MOST_BYTES and b"\n" not in data:
@@ -186,12 +186,12 @@ def parse_line(host: str, line: bytes) -> TranscriptMessage | None:
     if form is None or not line.startswith(b"{"):
         return None
     try:
-        said: Any = json.loads(line)
+        document: Any = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(document, dict):
         return None
-    return PARSERS[form](said) if isinstance(form, str) else parse_named_line(said, form)
+    return PARSERS[form](document) if isinstance(form, str) else parse_named_line(document, form)
 
 
 def join_messages(messages: list[TranscriptMessage]) -> list[TranscriptMessage]:

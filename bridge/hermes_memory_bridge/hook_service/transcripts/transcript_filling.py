@@ -86,12 +86,14 @@ class TranscriptFilling:
             async with self._lock:
                 self._sought.discard(host)
                 since = self._worker.store.clock() - OLDEST_MS
-                found = await self._worker.read(lambda store: store.host_sessions.list_readable(since, host))
-                grown = await asyncio.to_thread(lambda: [one for one in found if is_quiet(one) and is_grown(one)])
+                sessions = await self._worker.read(lambda store: store.host_sessions.list_readable(since, host))
+                grown = await asyncio.to_thread(
+                    lambda: [session for session in sessions if is_quiet(session) and is_grown(session)]
+                )
         finally:
             self._sought.discard(host)
-        for one in grown:
-            await self.fill(one.host, one.name)
+        for session in grown:
+            await self.fill(session.host, session.name)
 
     async def fill(self, host: str, name: str) -> None:
         async with self._lock:
