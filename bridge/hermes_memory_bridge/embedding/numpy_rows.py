@@ -59,40 +59,44 @@ class NumpyRows:
         self, vector: Sequence[float], limit: int, floor: float, besides: Collection[int]
     ) -> list[tuple[int, float]]:
         """Return ids and similarities as `VectorIndex.nearest` does."""
-        asked = np.array(vector, np.float32)
-        places = self._promising_places(asked, max(COMPARED_BY_SIGN, limit))
-        near = self._compare(asked, places)
+        query = np.array(vector, np.float32)
+        places = self._promising_places(query, max(COMPARED_BY_SIGN, limit))
+        near = self._compare(query, places)
         if limit < len(places):
             best = np.argpartition(-near, limit)[:limit]
             places, near = places[best], near[best]
-        found = {int(key): float(one) for key, one in zip(self._ids[places], near, strict=True) if one >= floor}
-        known = self._find_places(list(besides))
-        known = known[known >= 0]
-        found.update(zip(self._ids[known].tolist(), self._compare(asked, known).tolist(), strict=True))
-        return sorted(found.items(), key=lambda one: (-one[1], -one[0]))
+        similarities = {
+            int(key): float(pair) for key, pair in zip(self._ids[places], near, strict=True) if pair >= floor
+        }
+        places_besides = self._find_places(list(besides))
+        places_besides = places_besides[places_besides >= 0]
+        similarities.update(
+            zip(self._ids[places_besides].tolist(), self._compare(query, places_besides).tolist(), strict=True)
+        )
+        return sorted(similarities.items(), key=lambda pair: (-pair[1], -pair[0]))
 
-    def _promising_places(self, asked: NDArray[np.float32], most: int) -> NDArray[np.int64]:
+    def _promising_places(self, query: NDArray[np.float32], most: int) -> NDArray[np.int64]:
         if self._count <= max(COMPARED_WHOLE, most):
             return np.arange(self._count)
         differing = np.zeros(self._count, np.uint16)
-        for signs, word in zip(self._signs, pack_signs(asked[None])[:, 0], strict=True):
+        for signs, word in zip(self._signs, pack_signs(query[None])[:, 0], strict=True):
             differing += np.bitwise_count(signs[: self._count] ^ word)
         return np.argpartition(differing, most)[:most]
 
-    def _compare(self, asked: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
-        similarities: NDArray[np.float32] = (self._rows[places].astype(np.float32) @ asked) * self._scales[places]
+    def _compare(self, query: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
+        similarities: NDArray[np.float32] = (self._rows[places].astype(np.float32) @ query) * self._scales[places]
         return similarities
 
     def _find_places(self, ids: Sequence[int]) -> NDArray[np.int64]:
         """Return the place of each id; -1 where it is not there."""
-        wanted = np.array(ids, np.int64)
+        keys = np.array(ids, np.int64)
         if not self._count:
-            return np.full(len(wanted), -1)
+            return np.full(len(keys), -1)
         if self._order is None:
             self._order = np.argsort(self._ids[: self._count])
-        at = np.searchsorted(self._ids[: self._count], wanted, sorter=self._order)
+        at = np.searchsorted(self._ids[: self._count], keys, sorter=self._order)
         places = self._order[np.minimum(at, self._count - 1)]
-        return np.where(self._ids[places] == wanted, places, -1)
+        return np.where(self._ids[places] == keys, places, -1)
 
     def _reserve(self, count: int) -> None:
         """Make room for so many vectors; twice as many as there are, so that one by one costs no more."""

@@ -66,18 +66,18 @@ class UseEncoder:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         numbered = [self._piece_ids(text) for text in texts]
-        found = np.zeros((len(texts), self.dimensions), np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
         room = PIECES_PER_BATCH
         for at, ids in enumerate(numbered):
             if batch and len(ids) > room:
-                found[batch] = self._encode_batch([numbered[one] for one in batch])
+                vectors[batch] = self._encode_batch([numbered[number] for number in batch])
                 batch, room = [], PIECES_PER_BATCH
             batch.append(at)
             room -= len(ids)
         if batch:
-            found[batch] = self._encode_batch([numbered[one] for one in batch])
-        return found
+            vectors[batch] = self._encode_batch([numbered[number] for number in batch])
+        return vectors
 
     def _piece_ids(self, text: str) -> list[int]:
         pieces: list[int] = self._pieces.encode(text[:MOST_CHARS])[: LENGTH - 2]

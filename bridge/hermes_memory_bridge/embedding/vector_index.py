@@ -100,8 +100,8 @@ class PlainRows:
             ]
         finally:
             rows.release()
-        every = sorted(zip(self._ids, near, strict=True), key=lambda one: (-one[1], -one[0]))
-        return [one for place, one in enumerate(every) if (place < limit and one[1] >= floor) or one[0] in besides]
+        every = sorted(zip(self._ids, near, strict=True), key=lambda pair: (-pair[1], -pair[0]))
+        return [pair for place, pair in enumerate(every) if (place < limit and pair[1] >= floor) or pair[0] in besides]
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ class VectorIndex:
 
 def to_unit_vector(vector: Sequence[float]) -> list[float]:
     length = math.sqrt(sum(map(mul, vector, vector)))
-    return [one / length for one in vector]
+    return [value / length for value in vector]
 
 
 def pack_unit_vector(vector: Sequence[float]) -> tuple[float, bytes]:
@@ -200,5 +200,5 @@ def pack_unit_vector(vector: Sequence[float]) -> tuple[float, bytes]:
     The scale is such that the quantized vector has length one, too.
     """
     step = max(map(abs, vector)) / QUANTIZATION_STEPS
-    row = array("b", [round(one / step) for one in vector])
+    row = array("b", [round(value / step) for value in vector])
     return 1 / math.sqrt(sum(map(mul, row, row))), row.tobytes()

@@ -148,11 +148,11 @@ class VectorService:
             embedder, near = self._embedder, self._near
             if words is None or embedder is None or near is None:
                 return None
-            begun = time.monotonic()
+            started_at = time.monotonic()
             if local_theme is not None and embedder.gentle:
                 self._load_theme(local_theme, near)  # meanwhile
             vector = await self._embed_query(words, embedder, local_theme is not None)
-            if vector is None or (local_theme is not None and not await self._is_loaded(local_theme, near, begun)):
+            if vector is None or (local_theme is not None and not await self._is_loaded(local_theme, near, started_at)):
                 return None
         except Exception:
             log.exception("a question could not be given a vector")
@@ -171,14 +171,14 @@ class VectorService:
         if span is not None:
             await asyncio.to_thread(near.load, "fact", model, span)
 
-    async def _is_loaded(self, theme: str, near: VectorIndex, begun: float) -> bool:
+    async def _is_loaded(self, theme: str, near: VectorIndex, started_at: float) -> bool:
         """Check whether a theme's vectors are in memory by a query's deadline.
 
         :param begun: when the query started to wait
         """
         loading = self._load_theme(theme, near)
         if not loading.done() and self._settings is not None:
-            left_s = begun + self._settings.query_ms / 1000 - time.monotonic()
+            left_s = started_at + self._settings.query_ms / 1000 - time.monotonic()
             await asyncio.wait([loading], timeout=max(0.0, left_s))
         if not loading.done() or loading.cancelled():
             return False
@@ -364,17 +364,17 @@ class VectorService:
         missing: list[EmbeddingInput] = []
         for kind in KINDS:
             some = [saying for saying in sayings if saying.kind == kind]
-            known = await asyncio.to_thread(vectors.find_sources, kind, [one.id for one in some]) if some else {}
+            sources = await asyncio.to_thread(vectors.find_sources, kind, [one.id for one in some]) if some else {}
             for one in some:
-                have = known.get(one.id)
-                told = (one.uid, one.digest, self._model)
-                if one.digest not in self._refused and (not have or (have.uid, have.digest, have.model) != told):
+                have = sources.get(one.id)
+                source = (one.uid, one.digest, self._model)
+                if one.digest not in self._refused and (not have or (have.uid, have.digest, have.model) != source):
                     missing.append(one)
         for batch in in_chunks(missing, embedder.batch):
-            begun = time.monotonic()
+            started_at = time.monotonic()
             await self._embed_batch(embedder, vectors, list(batch))
             if embedder.gentle:
-                await asyncio.sleep(time.monotonic() - begun)
+                await asyncio.sleep(time.monotonic() - started_at)
 
     async def _embed_batch(self, embedder: Embedder, vectors: Vectors, sayings: list[EmbeddingInput]) -> None:
         """Embed one batch; if it is rejected, its halves, so that one text does not block the rest."""
@@ -427,9 +427,9 @@ class VectorService:
             ids = {saying.id: saying.uid for saying in sayings if saying.kind == kind}
             if ids:
                 there = await self._read(to_id_reader(kind, list(ids)))
-                gone = ids.keys() - {one.id for one in there if one.uid == ids[one.id]}
-                if gone:
-                    await asyncio.to_thread(vectors.erase_by_ids, kind, gone)
+                erased = ids.keys() - {one.id for one in there if one.uid == ids[one.id]}
+                if erased:
+                    await asyncio.to_thread(vectors.erase_by_ids, kind, erased)
 
     async def _sweep_hourly(self) -> None:
         """Remove the vectors of deleted or changed texts hourly, also when no vectors are being made."""
@@ -440,11 +440,12 @@ class VectorService:
             for kind in KINDS:
                 after = 0
                 while page := await asyncio.to_thread(vectors.page, kind, after, SWEEP_PAGE):
-                    there = {one.id: one for one in await self._read(to_id_reader(kind, [one.id for one in page]))}
+                    there = {item.id: item for item in await self._read(to_id_reader(kind, [item.id for item in page]))}
                     stale = [
-                        one.id
-                        for one in page
-                        if one.id not in there or (there[one.id].uid, there[one.id].digest) != (one.uid, one.digest)
+                        item.id
+                        for item in page
+                        if item.id not in there
+                        or (there[item.id].uid, there[item.id].digest) != (item.uid, item.digest)
                     ]
                     if stale:
                         await asyncio.to_thread(vectors.erase_by_ids, kind, stale)

@@ -42,18 +42,18 @@ class WordPieceTokenizer:
 
     def token_ids(self, text: str, length: int) -> list[int]:
         """Return the token ids of a text, at most `length`, including the start and end tokens."""
-        found: list[int] = []
+        numbers: list[int] = []
         for word in split_wordpiece_words(text[:MOST_CHARS]):
-            found += self._pieces(word)
-            if len(found) >= length - 2:
+            numbers += self._pieces(word)
+            if len(numbers) >= length - 2:
                 break
-        return [self._first, *found[: length - 2], self._last]
+        return [self._first, *numbers[: length - 2], self._last]
 
     def _split_word(self, word: str) -> tuple[int, ...]:
         """Split a word into the longest known prefix, then the longest known continuation, and so on."""
         if len(word) > LONGEST_WORD:
             return (self._unknown,)
-        found: list[int] = []
+        numbers: list[int] = []
         start = 0
         while start < len(word):
             end = len(word)
@@ -62,9 +62,9 @@ class WordPieceTokenizer:
                 end -= 1
             if end == start:
                 return (self._unknown,)
-            found.append(self._number[mark + word[start:end]])
+            numbers.append(self._number[mark + word[start:end]])
             start = end
-        return tuple(found)
+        return tuple(numbers)
 
 
 def split_wordpiece_words(text: str) -> Iterator[str]:
@@ -91,19 +91,19 @@ def split_wordpiece_words(text: str) -> Iterator[str]:
 
 def normalize_wordpiece_text(text: str) -> str:
     """Remove control characters, turn every blank into a space, and put spaces around ideographs."""
-    found: list[str] = []
+    characters: list[str] = []
     for char in text:
         if char in "\t\n\r":
-            found.append(" ")
+            characters.append(" ")
         elif char < "\x7f":
-            found.append(char if char >= " " else "")
+            characters.append(char if char >= " " else "")
         elif any(low <= ord(char) <= high for low, high in CJK):
-            found += (" ", char, " ")
+            characters += (" ", char, " ")
         elif char == "\ufffd" or unicodedata.category(char).startswith("C"):
             continue
         else:
-            found.append(" " if unicodedata.category(char) == "Zs" else char)
-    return "".join(found)
+            characters.append(" " if unicodedata.category(char) == "Zs" else char)
+    return "".join(characters)
 
 
 def is_wordpiece_punctuation(char: str, kind: str) -> bool:

@@ -90,6 +90,6 @@ def mask_dsn_password(dsn: str) -> str:
         parts = urlsplit(dsn)
         user, at, host = parts.netloc.rpartition("@")
         name = user.partition(":")[0]
-        query = "&".join(one for one in parts.query.split("&") if not DSN_SECRET.match(one))
+        query = "&".join(parameter for parameter in parts.query.split("&") if not DSN_SECRET.match(parameter))
         return urlunsplit((parts.scheme, f"{quote(unquote(name))}{at}{host}", parts.path, query, ""))
     return DSN_SECRET.sub("", dsn).strip()

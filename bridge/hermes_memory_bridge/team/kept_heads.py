@@ -42,13 +42,13 @@ class KeptHeads:
         if server is not self._server:
             self._kept, self._server = list_heads(server, self._store.sync.node), server
         lost = self._find_lost(self._kept)
-        past = [one for one in self._kept if one not in lost and one != head]
+        past = [anchor for anchor in self._kept if anchor not in lost and anchor != head]
         return None if head in self._kept and not past else NewHead(head, past)
 
     def note(self, new: NewHead | None) -> None:
         """Note that a push was accepted, and what it brought along."""
         if new is not None:
-            self._kept = [new.head, *(one for one in self._kept if one not in new.past and one != new.head)]
+            self._kept = [new.head, *(anchor for anchor in self._kept if anchor not in new.past and anchor != new.head)]
 
     def carry_over(self, server: TeamServer, former: str) -> list[ChainHead]:
         """Have what the journal lost kept under the store's new name; return it, newest first.
@@ -58,8 +58,8 @@ class KeptHeads:
         """
         self._server = None
         lost = self._find_lost(list_heads(server, former))
-        for one in lost:
-            keep_head(server, self._store.sync.node, one)
+        for anchor in lost:
+            keep_head(server, self._store.sync.node, anchor)
         return lost
 
     def compare(self, server: TeamServer) -> JournalReport | None:
@@ -70,19 +70,19 @@ class KeptHeads:
         head = self._load_head()
         if head is None:
             return None
-        kept = list_heads(server, self._store.sync.node)
-        if lost := self._find_lost(kept):
+        heads = list_heads(server, self._store.sync.node)
+        if lost := self._find_lost(heads):
             return JournalReport(False, lost[0], f"{describe_lost_heads(lost, head)}; {WAY_OUT}")
-        missing, since = self._store.journal.find_missing_heads(kept), self._store.journal.restored_at
-        known = next((one for one in kept if one not in missing), None)
-        said = (
+        missing, since = self._store.journal.find_missing_heads(heads), self._store.journal.restored_at
+        newest = next((anchor for anchor in heads if anchor not in missing), None)
+        message = (
             "the database knows no row of it"
-            if known is None
-            else f"held: it has row {known.seq} of {known.at}, as the database knows"
+            if newest is None
+            else f"held: it has row {newest.seq} of {newest.at}, as the database knows"
         )
         if since is not None:
-            said = f"{said}; what was known before the backup that was restored here at {since} does not count"
-        return JournalReport(True, known, said)
+            message = f"{message}; what was known before the backup that was restored here at {since} does not count"
+        return JournalReport(True, newest, message)
 
     def _load_head(self) -> ChainHead | None:
         """Load the head of the journal; None for a store without changes, and for a damaged row, of which the doctor tells."""
@@ -97,11 +97,11 @@ class KeptHeads:
         """Return those of the heads that the journal has to have and has not: none from before a backup was restored here."""
         missing = self._store.journal.find_missing_heads(heads)
         since = self._store.journal.restored_at if missing else None
-        return [one for one in missing if since is None or one.at > since]
+        return [anchor for anchor in missing if since is None or anchor.at > since]
 
 
 def describe_lost_heads(lost: list[ChainHead], head: ChainHead) -> str:
     """Return the sentence about heads that the journal does not have. :param head: of the journal"""
-    cut = [Anchor(one, "the team's database") for one in lost if one.seq > head.seq]
-    rewritten = [Anchor(one, "the team's database") for one in lost if one.seq <= head.seq]
+    cut = [Anchor(anchor, "the team's database") for anchor in lost if anchor.seq > head.seq]
+    rewritten = [Anchor(anchor, "the team's database") for anchor in lost if anchor.seq <= head.seq]
     return describe_broken_anchors(AnchorReport(None, cut, rewritten, is_head_known=False), head.seq)

@@ -27,18 +27,18 @@ class SharedConflicts:
         :raises TeamError: the database cannot be used now, or the role may not write to the theme
         """
         lost = {to_version_name(row): row for row in self._sync.standing.lost_versions(theme)}
-        known = self._shared.setdefault(theme, set())
-        came = 0
+        shared = self._shared.setdefault(theme, set())
+        count = 0
         if is_changed:
             there = {to_version_name(row): row for row in list_conflicts(server, theme)}
-            new = [row for name, row in there.items() if name not in lost and name not in known]
-            came = self._sync.inbox.apply_lost(theme, new) if new else 0
-            known.update(there)
-        here = [row for name, row in lost.items() if name not in known]
+            new = [row for name, row in there.items() if name not in lost and name not in shared]
+            count = self._sync.inbox.apply_lost(theme, new) if new else 0
+            shared.update(there)
+        here = [row for name, row in lost.items() if name not in shared]
         for some in in_pages(here, MOST, MOST_BYTES):
             push_conflicts(server, theme, some)
-            known.update(map(to_version_name, some))
-        return came
+            shared.update(map(to_version_name, some))
+        return count
 
 
 def to_version_name(row: SyncRow) -> VersionName:

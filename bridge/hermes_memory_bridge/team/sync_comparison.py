@@ -62,8 +62,8 @@ class JournalReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as `sync verify --json` prints it."""
-        known = None if self.known is None else {"seq": self.known.seq, "at": self.known.at}
-        return {"held": self.held, "known": known, "words": self.words}
+        known_head = None if self.known is None else {"seq": self.known.seq, "at": self.known.at}
+        return {"held": self.held, "known": known_head, "words": self.words}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,13 @@ class SyncComparison:
     def as_dict(self) -> dict[str, Any]:
         """Return it as `sync verify --json` prints it."""
         return {
-            "same": all(one.same for one in self.themes),
-            "themes": [one.as_dict() for one in self.themes],
+            "same": all(theme.same for theme in self.themes),
+            "themes": [theme.as_dict() for theme in self.themes],
             "journal": None if self.journal is None else self.journal.as_dict(),
         }
 
 
-def merge_comparisons(found: Sequence[SyncComparison]) -> SyncComparison:
+def merge_comparisons(comparisons: Sequence[SyncComparison]) -> SyncComparison:
     """Return one comparison for all carriers."""
-    themes = [theme for one in found for theme in one.themes]
-    return SyncComparison(themes, next((one.journal for one in found if one.journal is not None), None))
+    themes = [theme for entry in comparisons for theme in entry.themes]
+    return SyncComparison(themes, next((entry.journal for entry in comparisons if entry.journal is not None), None))

@@ -114,7 +114,7 @@ class TeamSync:
 
     @property
     def _running(self) -> list[SyncLoop[Any]]:
-        return [one for one in (self.syncer, self.folder) if one is not None]
+        return [loop for loop in (self.syncer, self.folder) if loop is not None]
 
     def stop(self) -> None:
         """Stop the sync at once."""
@@ -149,14 +149,14 @@ class TeamSync:
             return await asyncio.to_thread(self._unlock, parse_text_argument(arguments, "passphrase"))
         if action in ("pause", "resume"):
             await asyncio.to_thread(write_paused, self.paths, action == "pause")
-            for one in running:
-                one.pause(action == "pause")
+            for loop in running:
+                loop.pause(action == "pause")
         if action == "now":
-            number = [one.run_now() for one in running]
+            number = [loop.run_now() for loop in running]
             self._folder_number = number[-1]
             return {"number": number[0], **self._status()}
         if action == "verify":
-            return merge_comparisons([await asyncio.wrap_future(one.verify()) for one in running]).as_dict()
+            return merge_comparisons([await asyncio.wrap_future(loop.verify()) for loop in running]).as_dict()
         return self._status()
 
     def _unlock(self, passphrase: str) -> dict[str, Any]:
@@ -167,19 +167,19 @@ class TeamSync:
         return {"unlocked": count}
 
     def _status(self) -> dict[str, Any]:
-        found = [one.status() for one in self._running]
+        reports = [loop.status() for loop in self._running]
         if self.upload is not None:
-            found[0]["vectors"] = self.upload.status()
-        if len(found) == 2 and found[1]["exchanges"] < self._folder_number:
-            found[0]["exchanges"] = 0  # who waits for both has to wait on
-        return merge_sync_status(found)
+            reports[0]["vectors"] = self.upload.status()
+        if len(reports) == 2 and reports[1]["exchanges"] < self._folder_number:
+            reports[0]["exchanges"] = 0  # who waits for both has to wait on
+        return merge_sync_status(reports)
 
 
-def merge_sync_status(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def merge_sync_status(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return one document of `sync status` for all carriers: the state is the first that is not complete."""
-    merged = {name: value for one in reversed(found) for name, value in one.items()}
-    state = next((one for one in found if one["state"] not in COMPLETE_STATES), found[0])
-    themes = [theme for one in found for theme in one["themes"]]
+    merged = {name: value for report in reversed(reports) for name, value in report.items()}
+    state = next((report for report in reports if report["state"] not in COMPLETE_STATES), reports[0])
+    themes = [theme for report in reports for theme in report["themes"]]
     return {**merged, "state": state["state"], "words": state["words"], "themes": themes}
 
 

@@ -249,7 +249,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
     def heads(self) -> dict[str, int]:
         """Return the database's position in each theme as of the last sync; empty while there is none."""
         return (
-            {one["theme"]: one["server"] for one in self.report["themes"] if one["state"] != OTHER_PROJECT.name}
+            {entry["theme"]: entry["server"] for entry in self.report["themes"] if entry["state"] != OTHER_PROJECT.name}
             if self.state.name in SYNCING_STATES
             else {}
         )
@@ -344,10 +344,10 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         themes = self.report["themes"]
         return to_incomplete_state(
             state,
-            waiting=sum(one["waiting"] + (one["turns"] or 0) for one in themes),
-            refused=sum(one["refused"] for one in themes),
-            held_back=sum(one["held_back"] for one in themes),
-            behind=sum(one["behind"] for one in themes),
+            waiting=sum(entry["waiting"] + (entry["turns"] or 0) for entry in themes),
+            refused=sum(entry["refused"] for entry in themes),
+            held_back=sum(entry["held_back"] for entry in themes),
+            behind=sum(entry["behind"] for entry in themes),
         )
 
     def _note_failure(self, error: TeamError | StoreError, backoff: Backoff) -> float:
@@ -407,48 +407,50 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         self._run_once()
         sync = self._reopen_store().sync
         shared = self._find_shared_turn_themes()
-        found = []
+        differences = []
         for theme in sync.themes(self.carrier):
-            held = {one.uid for one in sync.standing.held_versions(theme)}
-            there, of_held = self.fetch_digests(theme, held)
-            if held and sync.inbox.release_held(theme, of_held):
+            held_uids = {version.uid for version in sync.standing.held_versions(theme)}
+            there, of_held = self.fetch_digests(theme, held_uids)
+            if held_uids and sync.inbox.release_held(theme, of_held):
                 # What is offered again was written by this very connection, which the exchange would not notice.
                 self._exchange = self.begin_run(self._reopen_store(), self._look_up)
                 self._told_of = (STARTING, -1)
                 self._run_once()
-                held = {one.uid for one in sync.standing.held_versions(theme)}
-                there, _ = self.fetch_digests(theme, held)
-            refused = {one.row.uid for one in sync.outbox.rejected_rows(theme)}
-            waiting = refused | {row.uid for row in sync.outbox.pending_rows(theme, limit=1_000_000)}
-            count = len(waiting)
-            here = {uid: digest for uid, digest in sync.standing.digests(theme).items() if uid not in waiting}
+                held_uids = {version.uid for version in sync.standing.held_versions(theme)}
+                there, _ = self.fetch_digests(theme, held_uids)
+            refused = {version.row.uid for version in sync.outbox.rejected_rows(theme)}
+            pending = refused | {row.uid for row in sync.outbox.pending_rows(theme, limit=1_000_000)}
+            count = len(pending)
+            here = {uid: digest for uid, digest in sync.standing.digests(theme).items() if uid not in pending}
             if theme in shared:
                 talk = self._reopen_store().shared_turns
-                there |= {uid: compute_turn_digest(gone) for uid, gone in self.fetch_turn_states(theme).items()}
-                here |= {uid: compute_turn_digest(gone) for uid, gone in talk.states(theme).items()}
-                waiting |= talk.unsent(theme)
-                not_taken = {one.uid for one in talk.rejected_turns() if one.theme == theme}
+                there |= {
+                    uid: compute_turn_digest(is_erased) for uid, is_erased in self.fetch_turn_states(theme).items()
+                }
+                here |= {uid: compute_turn_digest(is_erased) for uid, is_erased in talk.states(theme).items()}
+                pending |= talk.unsent(theme)
+                not_taken = {version.uid for version in talk.rejected_turns() if version.theme == theme}
                 refused |= not_taken
                 count += talk.pending_turn_count(theme) + len(not_taken)
-            both = (here.keys() & there.keys()) - held
-            found.append(
+            both = (here.keys() & there.keys()) - held_uids
+            differences.append(
                 ThemeDifferences(
                     theme,
                     len(there),
                     differ=sorted(uid for uid in both if here[uid] != there[uid]),
                     only_here=sorted(here.keys() - there.keys()),
-                    only_there=sorted(there.keys() - here.keys() - waiting - held),
+                    only_there=sorted(there.keys() - here.keys() - pending - held_uids),
                     waiting=count,
                     refused=sorted(refused),
-                    held_back=sorted(held),
+                    held_back=sorted(held_uids),
                 )
             )
-        return SyncComparison(found, self.compare_journal())
+        return SyncComparison(differences, self.compare_journal())
 
     def _find_shared_turn_themes(self) -> list[str]:
         """Find the themes whose captured turns are synced."""
         store = self._reopen_store()
-        return [one.theme for one in store.shared_turns.themes(store.sync.themes(self.carrier)) if one.on]
+        return [shared.theme for shared in store.shared_turns.themes(store.sync.themes(self.carrier)) if shared.on]
 
     def _look_up(self) -> None:
         """Check for a stop between two steps of a long sync, report progress, and renew the lease."""
@@ -471,22 +473,24 @@ class SyncLoop(ABC, Generic[ConnectionT]):
             [*map(to_held_back_row, sync.outbox.rejected_rows()), *talk.rejected_turns()],
             [*sync.standing.hidden_versions(), *talk.skipped_turns()],
         )
-        held = sync.standing.held_versions()
+        held_versions = sync.standing.held_versions()
         self._left = {
-            theme: UnsyncedRows(sum(one.theme == theme for one in refused), sum(one.theme == theme for one in held))
-            for theme in {one.theme for one in (*refused, *held)}
+            theme: UnsyncedRows(
+                sum(row.theme == theme for row in refused), sum(row.theme == theme for row in held_versions)
+            )
+            for theme in {row.theme for row in (*refused, *held_versions)}
         }
         self._report_progress(outcome)
         self.report = {
             **self.report,
             "conflicts": len(sync.standing.conflicts()),
             "refused_count": len(refused),
-            "refused": [{"theme": one.theme, "uid": one.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
+            "refused": [{"theme": row.theme, "uid": row.uid, "why": row.why} for row in refused[-REPORT_ROWS:]],
             "review": sync.standing.quarantined_count(),
             "uncurated": sync.standing.uncurated_count(),
             "aside_count": len(aside),
             "aside": [
-                {"theme": one.theme, "uid": one.uid, "kind": one.kind, "why": one.why} for one in aside[-REPORT_ROWS:]
+                {"theme": row.theme, "uid": row.uid, "kind": row.kind, "why": row.why} for row in aside[-REPORT_ROWS:]
             ],
         }
 
@@ -497,7 +501,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         """
         self._told = time.monotonic()
         sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
-        waiting, fetched = sync.outbox.pending_counts(), sync.inbox.fetched_themes()
+        pending, fetched = sync.outbox.pending_counts(), sync.inbox.fetched_themes()
         shared = [one.theme for one in talk.themes(sync.themes(self.carrier))]
         names = sync.team_names() if self.carrier is SyncCarrier.DATABASE else {}
         rows = []
@@ -512,7 +516,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
             state = (done and done.state) or (
                 to_incomplete_state(
                     IDLE,
-                    waiting=waiting.get(theme, 0) + (turns_waiting or 0),
+                    waiting=pending.get(theme, 0) + (turns_waiting or 0),
                     refused=left.refused,
                     held_back=left.held_back,
                     behind=there - cursor.seq,
@@ -525,7 +529,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
                     "theme": theme,
                     "team_name": names.get(theme),
                     **state.as_dict(),
-                    "waiting": waiting.get(theme, 0),
+                    "waiting": pending.get(theme, 0),
                     "cursor": cursor.seq,
                     "server": there,
                     "behind": there - cursor.seq,
@@ -576,9 +580,9 @@ class SyncLoop(ABC, Generic[ConnectionT]):
             done.cancel()
 
 
-def to_held_back_row(one: RejectedRow) -> HiddenVersion:
+def to_held_back_row(rejected: RejectedRow) -> HiddenVersion:
     """Return a refused version in the form in which held-back rows are reported."""
-    return HiddenVersion(one.row.theme, one.row.uid, one.row.kind, one.why)
+    return HiddenVersion(rejected.row.theme, rejected.row.uid, rejected.row.kind, rejected.why)
 
 
 def compute_turn_digest(erased: bool) -> str:

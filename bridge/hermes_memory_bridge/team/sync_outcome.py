@@ -48,7 +48,7 @@ class SyncOutcome:
     @property
     def idle(self) -> bool:
         """Check whether there was nothing to do."""
-        return not self.admitted and all(one.idle for one in self.themes.values())
+        return not self.admitted and all(outcome.idle for outcome in self.themes.values())
 
 
 def to_theme_state(theme: str, state: TeamState) -> TeamState:

@@ -145,9 +145,9 @@ class SyncRun:
         server.listen_to(cursors)  # before it is asked, so that nothing is missed in between
         greeting = self._greet(server, [KnownTheme(theme, cursor) for theme, cursor in cursors.items()])
         for theme, cursor in cursors.items():
-            until, told = self._ended.get(theme, (0.0, None))
+            until, reason = self._ended.get(theme, (0.0, None))
             outcome.themes[theme] = ThemeSyncCount(
-                server_seq=cursor.seq, state=told if time.monotonic() < until else None
+                server_seq=cursor.seq, state=reason if time.monotonic() < until else None
             )
         self._note_closed(server, greeting.closed)
         for theme in self._apart.keys() & cursors.keys():
@@ -214,40 +214,40 @@ class SyncRun:
         for theme in closed:
             self.outcome.themes[theme].state = to_closed_state([server.to_name(theme)])
 
-    def _is_left_alone(self, theme: str, what: str) -> bool:
+    def _is_left_alone(self, theme: str, subject: str) -> bool:
         """Check whether nothing of a theme, or of a part of it, is exchanged now."""
-        return theme in self._closed or theme in self._apart or self._is_denied(theme, what)
+        return theme in self._closed or theme in self._apart or self._is_denied(theme, subject)
 
-    def _is_denied(self, theme: str, what: str) -> bool:
+    def _is_denied(self, theme: str, subject: str) -> bool:
         """Check whether a theme is skipped because access to it was denied a short while ago."""
-        until, state = self._denied.get(what, (0.0, DENIED))
+        until, state = self._denied.get(subject, (0.0, DENIED))
         if time.monotonic() >= until:
             return False
         self.outcome.themes[theme].state, self.outcome.state = state, to_theme_state(theme, state)
         return True
 
     @contextmanager
-    def _tolerate_denial(self, server: TeamServer, theme: str, what: str) -> Iterator[None]:
+    def _tolerate_denial(self, server: TeamServer, theme: str, subject: str) -> Iterator[None]:
         """Tolerate in one part of a sync that access to it is denied, or that somebody holds it, while all others go on."""
         try:
             yield
-            self._denied.pop(what, None)
+            self._denied.pop(subject, None)
         except TeamError as error:
             is_other = error.state.name == OTHER_PROJECT.name
             if error.state.name == HELD.name:
-                self._release(server, theme, what)
+                self._release(server, theme, subject)
                 return
             if error.state.name != DENIED.name and not is_other:
                 raise
-            is_new = what not in self._denied
+            is_new = subject not in self._denied
             if is_new:
-                log.warning("%s: %s", what, error.message)
+                log.warning("%s: %s", subject, error.message)
             if (
                 is_other
             ):  # since the greeting, somebody was the first to say whose project the theme is: it is asked for again
                 self._said, self._left = None, True
                 self.outcome.more = self.outcome.more or is_new
-            self._denied[what] = time.monotonic() + (0.0 if is_other and is_new else DENIED_S), error.state
+            self._denied[subject] = time.monotonic() + (0.0 if is_other and is_new else DENIED_S), error.state
             self.outcome.themes[theme].state, self.outcome.state = error.state, to_theme_state(theme, error.state)
 
     def _release(self, server: TeamServer, theme: str, what: str) -> None:
@@ -256,31 +256,31 @@ class SyncRun:
         state, outcome = to_held_state(holders), self.outcome
         outcome.themes[theme].state, outcome.state = state, to_theme_state(theme, state)
         self._left = True
-        if any(one.ended is False for one in holders):
+        if any(holder.ended is False for holder in holders):
             self._denied[what] = time.monotonic() + DENIED_S, state
         else:
             outcome.more = True
-        if any(one.ended for one in holders):
+        if any(holder.ended for holder in holders):
             self._ended[theme] = time.monotonic() + TOLD_S, state
-        if any(one.ended is not None for one in holders):
+        if any(holder.ended is not None for holder in holders):
             log.warning("%s: %s", what, state.words)
 
-    def _greet(self, server: TeamServer, known: Sequence[KnownTheme]) -> Greeting:
+    def _greet(self, server: TeamServer, themes: Sequence[KnownTheme]) -> Greeting:
         """Return the database's greeting with its state of these themes; the previous one if nothing changed."""
-        outcome, said = self.outcome, self._said
+        outcome, states = self.outcome, self._said
         # While the clocks are apart the time is asked for again: it tells when they are right.
         is_known = server is self._greeted and not self._has_stepped() and to_clock_skew_state(self._offset_ms) is None
         is_known = is_known and server.names == self._names
-        asked = [one for one in known if one.theme not in self._apart]
-        if said is not None and is_known and server.is_unchanged(asked):
-            greeting, outcome.offset_ms = replace(said, news=[]), self._offset_ms
+        open_themes = [theme for theme in themes if theme.theme not in self._apart]
+        if states is not None and is_known and server.is_unchanged(open_themes):
+            greeting, outcome.offset_ms = replace(states, news=[]), self._offset_ms
         else:
             sent = self.store.clock()
             projects = self.store.place_themes
-            claiming = [replace(one, claims=projects.list_identities(one.theme)) for one in known]
+            claiming = [replace(theme, claims=projects.list_identities(theme.theme)) for theme in themes]
             greeting = server.greet(self.store.sync.node, claiming)
             self._observe(greeting.server_ms, (sent + self.store.clock()) // 2)
-            greeting = self._name_themes(server, greeting, [one.theme for one in known])
+            greeting = self._name_themes(server, greeting, [theme.theme for theme in themes])
             self._greeted, self._said = server, greeting
         outcome.state = to_clock_skew_state(outcome.offset_ms) or IDLE
         return greeting
@@ -330,22 +330,24 @@ class SyncRun:
     def _compare_versions(self, server: TeamServer, greeting: Greeting) -> None:
         """Detect whether the database lost data, and whether this store is a copy of one still in use."""
         sync, news = self.store.sync, greeting.news
-        cursors = {one.theme: sync.inbox.cursor(one.theme) for one in news}
+        cursors = {theme.theme: sync.inbox.cursor(theme.theme) for theme in news}
         unknown = [
-            one for one in news if one.mine and one.mine[0] > cursors[one.theme].seq and one.mine[1] not in self._tokens
+            theme
+            for theme in news
+            if theme.mine and theme.mine[0] > cursors[theme.theme].seq and theme.mine[1] not in self._tokens
         ]
-        if any(one.whole or is_behind_tombstones(cursors[one.theme], one.gc_seq) for one in unknown):
+        if any(theme.whole or is_behind_tombstones(cursors[theme.theme], theme.gc_seq) for theme in unknown):
             former = sync.node
             sync.renew_node()
             log.warning("this memory is a copy, or was cut off while it sent; it goes on under a name of its own")
             if not greeting.read_only:
                 self.heads.carry_over(server, former)
-        for one in news:
-            if not one.whole and not is_behind_tombstones(cursors[one.theme], one.gc_seq):
-                count = sync.outbox.mark_all_unsent(one.theme)
+        for theme in news:
+            if not theme.whole and not is_behind_tombstones(cursors[theme.theme], theme.gc_seq):
+                count = sync.outbox.mark_all_unsent(theme.theme)
                 log.warning(
                     "the team database lost changes of theme %s (a fail-over or a restore): %d rows are offered again",
-                    one.theme,
+                    theme.theme,
                     count,
                 )
 
@@ -403,18 +405,18 @@ class SyncRun:
             listing, more = replace(listing, seq=page.cursor.seq), page.more
             self._apply(theme, page, cursor, listing)
             if not more:
-                gone = sync.inbox.save_listed(theme, page.cursor)
+                removed = sync.inbox.save_listed(theme, page.cursor)
                 count.server_seq = max(count.server_seq, page.cursor.seq)
-                log.info("theme %s was listed after a long time away; %d were deleted meanwhile", theme, gone)
+                log.info("theme %s was listed after a long time away; %d were deleted meanwhile", theme, removed)
 
     def _resume_listing(self, server: TeamServer, theme: str) -> PullListing:
         """Return the interrupted listing if the database still has all that was listed, else one from the start."""
         sync = self.store.sync
-        begun = sync.inbox.load_listing(theme)
-        if begun is not None and begun.seq <= begun.head.seq and begun.head.mark_seq is not None:
-            lost = [news for news in server.greet(sync.node, [KnownTheme(theme, begun.head)]).news if not news.whole]
+        listing = sync.inbox.load_listing(theme)
+        if listing is not None and listing.seq <= listing.head.seq and listing.head.mark_seq is not None:
+            lost = [news for news in server.greet(sync.node, [KnownTheme(theme, listing.head)]).news if not news.whole]
             if not lost:
-                return begun
+                return listing
         sync.inbox.forget_listing(theme)
         there = server.pull(theme, LAST_SEQUENCE, 1)
         return PullListing(0, there.gc_seq, there.cursor)
@@ -439,10 +441,10 @@ class SyncRun:
         """Push pending rows; return whether some of them are left for the next sync."""
         sync = self.store.sync
         rows = self._sendable(theme, BATCH)
-        waiting = sync.outbox.pending_counts()[theme] if len(rows) == BATCH else len(rows)
-        rounds, asked_again = MOST_ROUNDS + waiting // BATCH, False
+        pending = sync.outbox.pending_counts()[theme] if len(rows) == BATCH else len(rows)
+        rounds, asked_again = MOST_ROUNDS + pending // BATCH, False
         while rows:
-            if waiting >= LOAD:
+            if pending >= LOAD:
                 rows = self._sendable(theme, LOAD)
             rows = take_bytes(rows, LOAD_BYTES)
             behind = False
@@ -457,7 +459,7 @@ class SyncRun:
                     asked_again = True
             if behind:
                 self._pull(server, theme)
-            waiting -= len(rows)
+            pending -= len(rows)
             rounds -= 1
             if not rounds:
                 return True
@@ -471,9 +473,9 @@ class SyncRun:
         pushing it would advance the clock of the theme for nothing.
         """
         latest_ms = self.store.clock() + self._offset_ms + SKEW_MS
-        waiting = self.store.sync.outbox.pending_rows(theme, limit=limit)
-        rows = [row for row in waiting if row.hlc >> COUNTER_BITS <= latest_ms]
-        if len(rows) < len(waiting):
+        pending = self.store.sync.outbox.pending_rows(theme, limit=limit)
+        rows = [row for row in pending if row.hlc >> COUNTER_BITS <= latest_ms]
+        if len(rows) < len(pending):
             self._said = None  # the next exchange asks for the time again
         return rows
 
@@ -486,17 +488,17 @@ class SyncRun:
 
     def _turns_behind(self, shared: Sequence[ThemeSharing]) -> bool:
         sync, turns_of = self.store.sync, self.store.shared_turns
-        return any(turns_of.cursor(one.theme) < sync.inbox.cursor(one.theme).seq for one in shared)
+        return any(turns_of.cursor(entry.theme) < sync.inbox.cursor(entry.theme).seq for entry in shared)
 
     def _sync_turns(self, server: TeamServer, shared: Sequence[ThemeSharing], *, read_only: bool) -> bool:
         """Sync turns for a short while, after the facts of all themes; return whether some are left."""
         until = time.monotonic() + TURNS_S
         left, first, self._sharing = False, self._sharing is None, list(shared)
-        for theme, on in ((one.theme, one.on) for one in shared):
-            what = f"the turns of theme {theme}"
-            if self._is_left_alone(theme, what):
+        for theme, on in ((entry.theme, entry.on) for entry in shared):
+            subject = f"the turns of theme {theme}"
+            if self._is_left_alone(theme, subject):
                 continue
-            with self._tolerate_denial(server, theme, what):
+            with self._tolerate_denial(server, theme, subject):
                 if first and on:
                     self._look_again(server, theme)
                 left = self._pull_turns(server, theme, until) or left
@@ -511,7 +513,7 @@ class SyncRun:
     def _look_again(self, server: TeamServer, theme: str) -> None:
         """Request again what was left out: a keyring may be open by now, or a policy may have changed."""
         shared = self.store.shared_turns
-        named = [one.uid for one in shared.skipped_turns(theme)][:RECHECKED_TURNS]
+        named = [turn.uid for turn in shared.skipped_turns(theme)][:RECHECKED_TURNS]
         for some in in_chunks(named, BATCH):
             shared.apply(theme, server.fetch_rows(theme, some), upto=shared.cursor(theme), again=True)
             self.on_progress()
@@ -560,14 +562,14 @@ class SyncRun:
         half = len(rows) // 2
         return [pushed for part in (rows[:half], rows[half:]) for pushed in self._offer(server, theme, part)]
 
-    def _note_rejected(self, row: SyncRow, why: str) -> None:
+    def _note_rejected(self, row: SyncRow, reason: str) -> None:
         """Note that the database will not have a row."""
         if row.kind == "turn":
-            self.store.shared_turns.mark_rejected(row.theme, row.uid, why)
+            self.store.shared_turns.mark_rejected(row.theme, row.uid, reason)
         else:
-            self.store.sync.outbox.mark_rejected(row.theme, row.uid, row.hlc, why)
+            self.store.sync.outbox.mark_rejected(row.theme, row.uid, row.hlc, reason)
         self.outcome.themes[row.theme].refused += 1
-        log.warning("the team database will not have %s %s of theme %s: %s", row.kind, row.uid, row.theme, why)
+        log.warning("the team database will not have %s %s of theme %s: %s", row.kind, row.uid, row.theme, reason)
 
     def _acknowledge(self, theme: str, pushed: PushResult) -> bool:
         """Note accepted rows; return whether others pushed meanwhile, so that the theme must be pulled first."""
@@ -616,7 +618,7 @@ def format_rejection_reason(error: BaseException) -> str:
     """Return why a row was refused, without repeating the row."""
     if isinstance(error, UnicodeError):
         return "it holds half of a character (a lone surrogate), which no database keeps"
-    said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error).partition("\n")[0]
-    if "NUL" in said or "\\u0000" in said:
+    message = getattr(getattr(error, "diag", None), "message_primary", None) or str(error).partition("\n")[0]
+    if "NUL" in message or "\\u0000" in message:
         return "it holds a NUL character, which PostgreSQL does not keep"
-    return str(said)[:200]
+    return str(message)[:200]

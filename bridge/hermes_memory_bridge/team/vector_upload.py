@@ -142,7 +142,7 @@ class VectorUpload:
 
     @property
     def _missing(self) -> int:
-        return sum(len(one.missing) for one in list(self._progress.values()))
+        return sum(len(progress.missing) for progress in list(self._progress.values()))
 
     def _upload_until_stopped(self) -> None:
         wait_s = LOOK_S
@@ -197,13 +197,13 @@ class VectorUpload:
         return UPLOAD_POLL_S if self._missing else LOOK_S
 
     def _is_due(self, theme: str, kind: str, head: int, counts: tuple[int, int]) -> bool:
-        known = self._progress.setdefault((theme, kind), UploadProgress(requested_at=time.monotonic()))
-        since_s = time.monotonic() - known.requested_at
+        progress = self._progress.setdefault((theme, kind), UploadProgress(requested_at=time.monotonic()))
+        since_s = time.monotonic() - progress.requested_at
         if theme in self._others and since_s < REST_S:
             return False
-        if known.missing and since_s > HOUR_S:
-            known.restart()
-        return known.head != head or bool(known.missing and counts != self._made)
+        if progress.missing and since_s > HOUR_S:
+            progress.restart()
+        return progress.head != head or bool(progress.missing and counts != self._made)
 
     def _open_vectors(self) -> Vectors | None:
         """Open this machine's vectors, if there are any yet."""
@@ -250,35 +250,35 @@ class VectorUpload:
 
     def _upload_page(self, theme: str, kind: str, head: int, model: str, store: Store, made: Vectors) -> bool:
         """Upload what the facts or turns of one theme lack; return whether all that is missing was looked up."""
-        server, known = self._server, self._progress[theme, kind]
+        server, progress = self._server, self._progress[theme, kind]
         assert server is not None
         if kind == "turn" and not store.shared_turns.is_sharing(theme):
-            known.missing.clear()
-            known.after, known.head = 0, head
+            progress.missing.clear()
+            progress.after, progress.head = 0, head
             return True
         other = server.schema.model or server.value(MODEL, (server.to_name(theme),))
         if other is not None and other != model:
             self._others[theme] = other
-            known.restart()
+            progress.restart()
             return True
         self._others.pop(theme, None)
-        if known.head == FROM_START:
-            known.restart()
+        if progress.head == FROM_START:
+            progress.restart()
         page: Sequence[Sequence[Any]] = ()
-        while known.head != head:
+        while progress.head != head:
             parameters = {
                 "theme": server.to_name(theme),
                 "kind": kind,
                 "model": model,
-                "after": known.after,
+                "after": progress.after,
                 "limit": PAGE,
             }
             page = server.rows(MISSING_VECTORS_SQL, parameters)
-            known.missing.update((Uid(uid), bytes(sha)) for _, uid, sha in page)
-            known.after = page[-1][0] if page else known.after
+            progress.missing.update((Uid(uid), bytes(sha)) for _, uid, sha in page)
+            progress.after = page[-1][0] if page else progress.after
             if len(page) < PAGE:
-                known.after, known.head = max(head, known.after), head
-        examined = list(known.missing.items())[:TEXTS_PER_ROUND]
+                progress.after, progress.head = max(head, progress.after), head
+        examined = list(progress.missing.items())[:TEXTS_PER_ROUND]
         for some in in_chunks(examined, BATCH):
             if self._stop.is_set():
                 return False
@@ -290,36 +290,36 @@ class VectorUpload:
         self, theme: str, kind: str, model: str, wanted: Mapping[Uid, bytes], store: Store, made: Vectors
     ) -> None:
         """Upload what this machine has of these; what it lacks is tried again later, after all others."""
-        known, server = self._progress[theme, kind], self._server
+        progress, server = self._progress[theme, kind], self._server
         assert server is not None
         key = server.schema.hash_key
         says = {
-            one.uid: one.digest
-            for one in store.embedding_inputs.by_uids(theme, kind, list(wanted))
-            if hashlib.sha256((key + one.content).encode()).digest() == wanted[one.uid]
+            input_row.uid: input_row.digest
+            for input_row in store.embedding_inputs.by_uids(theme, kind, list(wanted))
+            if hashlib.sha256((key + input_row.content).encode()).digest() == wanted[input_row.uid]
         }
-        found = made.by_uids(kind, model, says)
-        if found:
+        vectors = made.by_uids(kind, model, says)
+        if vectors:
             answers = {
                 "theme": server.to_name(theme),
                 "model": model,
-                "ids": list(found),
-                "shas": [wanted[uid] for uid in found],
-                "numbers": [to_vector_literal(row) for row in found.values()],
+                "ids": list(vectors),
+                "shas": [wanted[uid] for uid in vectors],
+                "numbers": [to_vector_literal(row) for row in vectors.values()],
             }
             try:
-                kept = server.value(STORE_VECTORS_SQL, answers)
+                stored = server.value(STORE_VECTORS_SQL, answers)
             except TeamError as error:
                 if error.state.name != HELD.name:
                     raise
                 raise TeamError(to_held_state(server.release(theme))) from None
-            if kept != len(found):
-                known.head = FROM_START  # some are gone: it is asked for again
+            if stored != len(vectors):
+                progress.head = FROM_START  # some are gone: it is asked for again
         for uid in wanted:
-            if uid in found:
-                known.missing.pop(uid, None)
+            if uid in vectors:
+                progress.missing.pop(uid, None)
             else:
-                known.missing.move_to_end(uid)
+                progress.missing.move_to_end(uid)
 
     def _disconnect(self) -> None:
         server, self._server = self._server, None

@@ -54,16 +54,16 @@ class ChangeProbe:
         """Check whether a full greeting about these themes is due."""
         return time.monotonic() >= self._due or tuple(themes) != self._greeted or not 0 < len(themes) <= MOST_THEMES
 
-    def is_unchanged(self, known: Sequence[tuple[str, int]]) -> bool | None:
+    def is_unchanged(self, themes: Sequence[tuple[str, int]]) -> bool | None:
         """Check whether the clocks of these themes are unchanged. None when the prepared statement was forgotten.
 
         :raises psycopg.OperationalError: the connection is lost
         """
-        if known != self._asked:
-            self._asked = list(known)
-            self._told = [part for theme, seq in known for part in (theme.encode(UTF8), b"%d" % seq)]
+        if themes != self._asked:
+            self._asked = list(themes)
+            self._told = [part for theme, seq in themes for part in (theme.encode(UTF8), b"%d" % seq)]
         line = self._conn.pgconn
-        answer = line.exec_prepared(to_statement_name(len(known)), self._told)
+        answer = line.exec_prepared(to_statement_name(len(themes)), self._told)
         while (notice := line.notifies()) is not None:
             if notice.be_pid != line.backend_pid:
                 self.heard.add(notice.extra.decode(UTF8))

@@ -41,7 +41,7 @@ def list_conflicts(server: TeamServer, theme: str) -> list[SyncRow]:
     :raises TeamError: the database cannot be used now
     """
     name = server.to_name(theme)
-    found = (
+    rows = (
         SyncRow(
             theme=name,
             uid=uid,
@@ -56,4 +56,4 @@ def list_conflicts(server: TeamServer, theme: str) -> list[SyncRow]:
         )
         for uid, kind, content, attrs, state, hlc, node, ancestors, pushed_by in server.rows(LIST, (name,))
     )
-    return [rename_theme_of_row(one, theme) for one in found]
+    return [rename_theme_of_row(conflict_row, theme) for conflict_row in rows]

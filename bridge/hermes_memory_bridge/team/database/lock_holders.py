@@ -42,8 +42,8 @@ class ThemeHolder:
 
 def to_held_state(holders: Sequence[ThemeHolder]) -> TeamState:
     """Return the state of a theme that is held by these members; by nobody who is known, where there are none."""
-    said = [describe_holder(one) for one in {one.role: one for one in holders}.values()]
-    return TeamState(HELD.name, f"{'; '.join(said)}; what is written waits") if said else HELD
+    descriptions = [describe_holder(holder) for holder in {holder.role: holder for holder in holders}.values()]
+    return TeamState(HELD.name, f"{'; '.join(descriptions)}; what is written waits") if descriptions else HELD
 
 
 def describe_holder(holder: ThemeHolder) -> str:
@@ -51,10 +51,10 @@ def describe_holder(holder: ThemeHolder) -> str:
     role = to_printable(holder.role)
     if holder.ended:
         return f"{role} held this theme for {holder.seconds} s and was disconnected; `team revoke {role}` keeps him out"
-    said = f"{role} has held this theme for {holder.seconds} s"
+    words = f"{role} has held this theme for {holder.seconds} s"
     if holder.ended is None:
-        return said
-    return f"{said}, and the owner of the team database may not disconnect him: `team revoke {role}` as a superuser ends it"
+        return words
+    return f"{words}, and the owner of the team database may not disconnect him: `team revoke {role}` as a superuser ends it"
 
 
 @contextmanager
@@ -68,8 +68,8 @@ def name_table_users(conn: psycopg.Connection[Any], so: str) -> Iterator[None]:
         yield
     except LockNotAvailable:
         conn.rollback()
-        found = conn.execute(TABLE_USERS).fetchall()
-        said = [to_printable(role) + ("" if seconds is None else f" (for {seconds} s)") for role, seconds in found]
-        who = ", ".join(said) or "somebody"
-        words = f"the tables of the team database are in use by {who}, so {so}: run this again; `team revoke ROLE` ends a use"
+        rows = conn.execute(TABLE_USERS).fetchall()
+        names = [to_printable(role) + ("" if seconds is None else f" (for {seconds} s)") for role, seconds in rows]
+        users = ", ".join(names) or "somebody"
+        words = f"the tables of the team database are in use by {users}, so {so}: run this again; `team revoke ROLE` ends a use"
         raise TeamError(TeamState("slow", words)) from None

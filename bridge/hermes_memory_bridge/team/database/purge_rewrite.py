@@ -68,8 +68,10 @@ def rewrite_purged(dsn: str, *, always: bool = False) -> RewriteResult:
     with psycopg.connect(dsn, autocommit=True, prepare_threshold=None, connect_timeout=10) as conn:
         conn.execute("SELECT set_config('lock_timeout', %s, false)", (LOCK_TIMEOUT,))
         purged = count_purged(conn)
-        (known,) = conn.execute("SELECT value::bigint FROM hm.setting WHERE name = %s", (ERASED,)).fetchone() or (0,)
-        if always or known != purged:
+        (erased_at,) = conn.execute("SELECT value::bigint FROM hm.setting WHERE name = %s", (ERASED,)).fetchone() or (
+            0,
+        )
+        if always or erased_at != purged:
             for table in TABLES:
                 rewrite_table(conn, table, done)
         if not done.left:
@@ -117,8 +119,8 @@ def rewrite_table(conn: psycopg.Connection[Any], table: str, done: RewriteResult
 
 def find_kept_versions(detail: str) -> int:
     """Return how many former versions of rows a rewrite kept, which PostgreSQL says first in the details of its report."""
-    found = re.match(r"(\d+)", detail)
-    return int(found[1]) if found else 0
+    match = re.match(r"(\d+)", detail)
+    return int(match[1]) if match else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,19 +146,19 @@ def release_canary(dsn: str, *, words: int = 100) -> CanaryResult:
         try:
             conn.execute("SELECT pg_read_binary_file(pg_relation_filepath('hm.clock'), 0, 1)")
         except InsufficientPrivilege:
-            said = "whether purged words are gone is read in the database's files, as a superuser or with pg_read_server_files"
-            raise TeamError(TeamState("denied", said)) from None
+            needs = "whether purged words are gone is read in the database's files, as a superuser or with pg_read_server_files"
+            raise TeamError(TeamState("denied", needs)) from None
         try:
             write_canaries(conn, theme, canaries)
             before = len(find_in_files(conn, canaries))
             result = rewrite_purged(dsn, always=True)
-            found = find_in_files(conn, canaries)
+            words_found = find_in_files(conn, canaries)
         finally:
             for table in ("item", "mark", "clock"):
                 conn.execute(sql.SQL("DELETE FROM hm.{} WHERE theme = %s").format(sql.Identifier(table)), (theme,))
         if not result.left:
             conn.execute(KEEP_SETTING, (ERASED, str(count_purged(conn))))  # without the canaries
-    return CanaryResult(words, before, sorted({file for files in found.values() for file in files}), result.left)
+    return CanaryResult(words, before, sorted({file for files in words_found.values() for file in files}), result.left)
 
 
 def write_canaries(conn: psycopg.Connection[Any], theme: str, canaries: list[str]) -> None:
@@ -179,18 +181,18 @@ def write_canaries(conn: psycopg.Connection[Any], theme: str, canaries: list[str
 def find_in_files(conn: psycopg.Connection[Any], words: list[str]) -> dict[str, set[str]]:
     """Return, for each word that stands in a file of the database, the tables and indexes whose files those are."""
     conn.execute("CHECKPOINT")  # what is read are files, not what the server holds of them in memory
-    wanted = [word.encode() for word in words]
-    overlap = max(map(len, wanted))
-    found: dict[str, set[str]] = {}
+    needles = [word.encode() for word in words]
+    overlap = max(map(len, needles))
+    files_by_word: dict[str, set[str]] = {}
     for name, path in conn.execute(SEGMENTS).fetchall():
         at = 0
         while True:
             row = conn.execute("SELECT pg_read_binary_file(%s, %s, %s, true)", (path, at, CHUNK)).fetchone()
             data = row[0] if row is not None and row[0] is not None else b""
-            for word in wanted:
+            for word in needles:
                 if word in data:
-                    found.setdefault(word.decode(), set()).add(name)
+                    files_by_word.setdefault(word.decode(), set()).add(name)
             if len(data) < CHUNK:
                 break
             at += CHUNK - overlap
-    return found
+    return files_by_word

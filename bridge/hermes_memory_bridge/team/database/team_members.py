@@ -125,8 +125,8 @@ def invite_member(
         if not is_member or themes or reads or curates or until:
             set_member_rights(conn, role, themes, reads=reads, curates=curates, until=until)
     place = conninfo.conninfo_to_dict(reach or dsn)
-    given = {name: value for name, value in place.items() if name not in OWNERS_ALONE}
-    document = json.dumps({**given, "user": role, "password": password})
+    parameters = {name: value for name, value in place.items() if name not in OWNERS_ALONE}
+    document = json.dumps({**parameters, "user": role, "password": password})
     return INVITATION + base64.urlsafe_b64encode(document.encode()).decode().rstrip("=")
 
 
@@ -139,9 +139,9 @@ def redeem_invitation(code: str, store_dsn: Callable[[str], None]) -> str:
     """
     try:
         body = code.strip().removeprefix(INVITATION)
-        given = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-        dsn = conninfo.make_conninfo(**given)
-        role = str(given["user"])
+        invitation = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+        dsn = conninfo.make_conninfo(**invitation)
+        role = str(invitation["user"])
     except (ValueError, KeyError, TypeError, binascii.Error, psycopg.Error):
         raise ArgumentError("this is no whole code of an invitation: copy all of it", None) from None
     password = secrets.token_urlsafe(24)
@@ -194,8 +194,8 @@ def revoke_member(dsn: str, role: str) -> list[str]:
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
         verify_team_schema(conn)
         refuse_unknown_role(conn, role)
-        for what in ("ALL ON ALL TABLES IN SCHEMA hm", "ALL ON ALL FUNCTIONS IN SCHEMA hm", "ALL ON SCHEMA hm"):
-            conn.execute(sql.SQL(f"REVOKE {what} FROM {{}}").format(name))
+        for privileges in ("ALL ON ALL TABLES IN SCHEMA hm", "ALL ON ALL FUNCTIONS IN SCHEMA hm", "ALL ON SCHEMA hm"):
+            conn.execute(sql.SQL(f"REVOKE {privileges} FROM {{}}").format(name))
         for table in ("member", "chain_head"):
             conn.execute(sql.SQL("DELETE FROM hm.{} WHERE role = %s").format(sql.Identifier(table)), (role,))
         groups = conn.execute(

@@ -98,13 +98,13 @@ def set_member_rights(
     :param curates: themes in which it may also make facts hot and pinned for everybody
     :param until: when its rights end; local time where it names no zone
     """
-    given = list(themes) if themes or reads or curates else [EVERY_THEME]
+    granted = list(themes) if themes or reads or curates else [EVERY_THEME]
     conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
     conn.execute(
         "INSERT INTO hm.member (role, themes, reads, curates, until) VALUES (%s, %s, %s, %s, %s)",
-        (role, given, list(reads), list(curates), None if until is None else until.astimezone()),
+        (role, granted, list(reads), list(curates), None if until is None else until.astimezone()),
     )
-    return given
+    return granted
 
 
 def open_themes(

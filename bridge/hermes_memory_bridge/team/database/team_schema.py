@@ -151,12 +151,12 @@ class TeamSchema:
 @functools.cache
 def load_team_migrations() -> list[tuple[int, str, str]]:
     """Load number, name and SQL of each migration, in order."""
-    found = []
+    migrations = []
     for file in resources.files(__package__).joinpath("migrations").iterdir():
         named = re.fullmatch(r"(\d{3})_(\w+)\.sql", file.name)
         if named:
-            found.append((int(named[1]), named[2], file.read_text(encoding="utf-8")))
-    return sorted(found)
+            migrations.append((int(named[1]), named[2], file.read_text(encoding="utf-8")))
+    return sorted(migrations)
 
 
 def find_newest_team_version() -> int:
@@ -273,9 +273,9 @@ def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: 
         try:
             conn.execute("CREATE EXTENSION vector")
         except psycopg.Error as error:
-            why = str(error.diag.message_primary or "it is not available")
+            reason = str(error.diag.message_primary or "it is not available")
             raise ArgumentError(
-                f"vectors need the extension pgvector, which this role could not create here ({why}): a superuser runs"
+                f"vectors need the extension pgvector, which this role could not create here ({reason}): a superuser runs"
                 " CREATE EXTENSION vector in this database once, after installing pgvector on the server",
                 dimension,
             ) from None
@@ -301,8 +301,8 @@ def divide_items(conn: psycopg.Connection[Any], count: int) -> None:
     if there == count:
         return
     if there or conn.execute(IS_EMPTY).fetchone() != (True,):
-        found = f"{there} partitions" if there else "rows or vectors"
-        raise ArgumentError(f"only an empty database is divided into partitions, and this one has {found}", count)
+        contents = f"{there} partitions" if there else "rows or vectors"
+        raise ArgumentError(f"only an empty database is divided into partitions, and this one has {contents}", count)
     conn.execute(IN_PARTITIONS)
     for place in range(count):
         numbers = {"count": sql.Literal(count), "place": sql.Literal(place)}
@@ -320,15 +320,15 @@ def index_large_themes(dsn: str) -> list[str]:
         if schema.dimension is None or schema.place is None:
             raise ArgumentError("this database keeps no vectors: run `team migrate` with --dimension first")
         there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
-        wanted = {
+        names = {
             to_vector_index_name(theme, kind): (theme, kind)
             for theme, kind, count in conn.execute(THEMES_OF_VECTORS)
             if count > LARGE
         }
         for name, whole in there.items():
-            if name not in wanted or not whole:  # one whose making was cut off is of no use
+            if name not in names or not whole:  # one whose making was cut off is of no use
                 conn.execute(sql.SQL("DROP INDEX CONCURRENTLY hm.{}").format(sql.Identifier(name)))
-        for name, of in wanted.items():
+        for name, of in names.items():
             if not there.get(name):
                 conn.execute(
                     sql.SQL(
@@ -337,7 +337,7 @@ def index_large_themes(dsn: str) -> list[str]:
                     ).format(sql.Identifier(name), sql.SQL(schema.place), *map(sql.Literal, of))
                 )
         conn.execute("ANALYZE hm.vector")
-        return sorted({theme for theme, _ in wanted.values()})
+        return sorted({theme for theme, _ in names.values()})
 
 
 def find_unindexed_themes(conn: psycopg.Connection[Any]) -> list[str]:

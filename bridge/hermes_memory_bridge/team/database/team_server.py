@@ -266,10 +266,12 @@ class TeamServer:
         return False
 
     def _has_notification(self, themes: Sequence[str]) -> bool:
-        told = {one.payload for one in self.conn.notifies(timeout=0) if one.pid != self.conn.info.backend_pid}
-        told |= self._pulse.heard
+        payloads = {
+            notice.payload for notice in self.conn.notifies(timeout=0) if notice.pid != self.conn.info.backend_pid
+        }
+        payloads |= self._pulse.heard
         self._pulse.heard.clear()
-        return bool(told) and not {to_notify_name(self.to_name(theme)) for theme in themes}.isdisjoint(told)
+        return bool(payloads) and not {to_notify_name(self.to_name(theme)) for theme in themes}.isdisjoint(payloads)
 
     def _is_direct(self) -> bool:
         """Check whether no pooler is in between, and this is no standby, which announces nothing."""
@@ -284,10 +286,10 @@ class TeamServer:
         channels = frozenset(to_channel(self.to_name(theme)) for theme in themes)
         if not self.listening or channels == self._channels:
             return
-        begun = [f"LISTEN {name}" for name in channels - self._channels]
+        statements = [f"LISTEN {name}" for name in channels - self._channels]
         ended = [f"UNLISTEN {name}" for name in self._channels - channels]
         with self.limit_answer_time(ANSWER_S):
-            self.conn.execute("; ".join(begun + ended))
+            self.conn.execute("; ".join(statements + ended))
         self._channels = channels
 
     def to_name(self, theme: str) -> str:
@@ -298,44 +300,44 @@ class TeamServer:
         """Return what the project of a theme is recognised by, as an array; None for a theme of no project."""
         return self._claims.get(theme)
 
-    def _list_arrays(self, known: Sequence[KnownTheme]) -> tuple[str, str, str, str]:
+    def _list_arrays(self, themes: Sequence[KnownTheme]) -> tuple[str, str, str, str]:
         """Return themes, sequences, marks and their tokens as PostgreSQL arrays."""
         return (
-            to_postgres_array([self.to_name(one.theme) for one in known]),
-            to_postgres_array([one.cursor.seq for one in known]),
-            to_postgres_array([one.cursor.mark_seq for one in known]),
-            to_postgres_array([one.cursor.mark_token for one in known]),
+            to_postgres_array([self.to_name(theme.theme) for theme in themes]),
+            to_postgres_array([theme.cursor.seq for theme in themes]),
+            to_postgres_array([theme.cursor.mark_seq for theme in themes]),
+            to_postgres_array([theme.cursor.mark_token for theme in themes]),
         )
 
-    def is_unchanged(self, known: Sequence[KnownTheme]) -> bool:
+    def is_unchanged(self, themes: Sequence[KnownTheme]) -> bool:
         """Check with one small query whether these themes are as this store left them.
 
         Returns False when that cannot be queried now.
 
         :raises TeamError: the database cannot be used now
         """
-        if self._pulse.is_due([self.to_name(one.theme) for one in known]):
+        if self._pulse.is_due([self.to_name(theme.theme) for theme in themes]):
             return False
         if not self.direct:
-            return not self.value(PROBE, self._list_arrays(known))
+            return not self.value(PROBE, self._list_arrays(themes))
         with self.limit_answer_time(ANSWER_S):
-            still = self._pulse.is_unchanged([(self.to_name(one.theme), one.cursor.seq) for one in known])
+            still = self._pulse.is_unchanged([(self.to_name(theme.theme), theme.cursor.seq) for theme in themes])
         if still is None:  # somebody in between lends another connection to each statement
             self.direct = False
         return bool(still)
 
-    def greet(self, node: str, known: Sequence[KnownTheme]) -> Greeting:
+    def greet(self, node: str, themes: Sequence[KnownTheme]) -> Greeting:
         """Return the server's time, and the themes that are not as this store left them. One round trip when all are.
 
         The names in the answer are those of the database.
 
         :raises TeamError: the database cannot be used now
         """
-        claims = [None if one.claims is None else to_postgres_array(one.claims) for one in known]
-        self._claims |= {one.theme: claim for one, claim in zip(known, claims, strict=True)}
+        claims = [None if entry.claims is None else to_postgres_array(entry.claims) for entry in themes]
+        self._claims |= {entry.theme: claim for entry, claim in zip(themes, claims, strict=True)}
         with self.limit_answer_time(ANSWER_S):
             row = self.conn.execute(
-                GREET, (node, *self._list_arrays(known), to_postgres_array(claims) if any(claims) else None)
+                GREET, (node, *self._list_arrays(themes), to_postgres_array(claims) if any(claims) else None)
             ).fetchone()
         assert row is not None
         if row[1] is None:
@@ -347,13 +349,14 @@ class TeamServer:
         news = [
             ThemeNews(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]
         ]
-        names = {known[n - 1].theme: name for n, name, _ in row[6] if name is not None}
-        others = {known[n - 1].theme: other for n, name, other in row[6] if name is None}
+        names = {themes[n - 1].theme: name for n, name, _ in row[6] if name is not None}
+        other_names = {themes[n - 1].theme: other for n, name, other in row[6] if name is None}
         with self.limit_answer_time(ANSWER_S):
             self._pulse.note_greeting(
-                [self.to_name(one.theme) for one in known if one.theme not in others], prepare=self.direct
+                [self.to_name(entry.theme) for entry in themes if entry.theme not in other_names],
+                prepare=self.direct,
             )
-        return Greeting(row[0], version, row[2], news, frozenset(row[4]), names, others)
+        return Greeting(row[0], version, row[2], news, frozenset(row[4]), names, other_names)
 
     def push(
         self,
@@ -403,13 +406,13 @@ class TeamServer:
         return {
             "theme": self.to_name(theme),
             "ids": to_postgres_array(self._list_uids(theme, rows)),
-            "kinds": to_postgres_array([one.kind for one in rows]),
-            "contents": to_postgres_array([one.content for one in rows]),
-            "attrs": to_postgres_array([json.dumps(one.attrs, ensure_ascii=False) for one in rows]),
-            "states": to_postgres_array([one.state for one in rows]),
-            "hlcs": to_postgres_array([one.hlc for one in rows]),
-            "nodes": to_postgres_array([one.node for one in rows]),
-            "ancestors": to_postgres_array([to_postgres_array(one.ancestors) for one in rows]),
+            "kinds": to_postgres_array([row.kind for row in rows]),
+            "contents": to_postgres_array([row.content for row in rows]),
+            "attrs": to_postgres_array([json.dumps(row.attrs, ensure_ascii=False) for row in rows]),
+            "states": to_postgres_array([row.state for row in rows]),
+            "hlcs": to_postgres_array([row.hlc for row in rows]),
+            "nodes": to_postgres_array([row.node for row in rows]),
+            "ancestors": to_postgres_array([to_postgres_array(row.ancestors) for row in rows]),
         }
 
     def pull(self, theme: str, after: int, limit: int = PAGE) -> RowPage:
@@ -445,29 +448,29 @@ class TeamServer:
         named = {
             "theme": self.to_name(theme),
             "ids": self._list_uids(theme, lost),
-            "hlcs": [one.hlc for one in lost],
-            "nodes": [one.node for one in lost],
+            "hlcs": [version.hlc for version in lost],
+            "nodes": [version.node for version in lost],
         }
         return [(row[0], self._parse_row(theme, row)) for row in self.rows(WINNERS, named)]
 
     def _list_uids(self, theme: str, rows: Sequence[SyncRow]) -> list[Uid]:
         """Return the uids that rows of a theme have in the database."""
         name = self.to_name(theme)
-        return [one.uid for one in (rows if name == theme else (rename_theme_of_row(one, name) for one in rows))]
+        return [row.uid for row in (rows if name == theme else (rename_theme_of_row(row, name) for row in rows))]
 
     def _parse_row(self, theme: str, row: Sequence[Any]) -> SyncRow:
         return rename_theme_of_row(parse_pulled_row(self.to_name(theme), row), theme)
 
-    def fetch_rows(self, theme: str, wanted: Sequence[Uid]) -> list[SyncRow]:
+    def fetch_rows(self, theme: str, uids: Sequence[Uid]) -> list[SyncRow]:
         """Return these rows, as far as they exist, in order.
 
         :raises TeamError: the database cannot be used now
         """
         named = {
             "theme": self.to_name(theme),
-            "ids": list(wanted),
-            "hlcs": [UNKNOWN] * len(wanted),
-            "nodes": list(wanted),
+            "ids": list(uids),
+            "hlcs": [UNKNOWN] * len(uids),
+            "nodes": list(uids),
         }
         return [self._parse_row(theme, row) for row in self.rows(WINNERS, named)]
 
@@ -484,8 +487,8 @@ class TeamServer:
 
         :raises TeamError: the database cannot be used now
         """
-        found = self.rows(statement, values)
-        return found[0][0] if found else None
+        rows = self.rows(statement, values)
+        return rows[0][0] if rows else None
 
     def set_up(self, settings: Sequence[str], statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Return all rows of one statement run under settings of its own.
@@ -493,8 +496,8 @@ class TeamServer:
         :raises TeamError: the database cannot be used now
         """
         with self.limit_answer_time(ANSWER_S), self.conn.pipeline(), self.conn.transaction():
-            for one in settings:
-                self.conn.execute(one)
+            for setting in settings:
+                self.conn.execute(setting)
             return self.conn.execute(statement, values).fetchall()
 
     def engine(self) -> str:
@@ -554,10 +557,10 @@ def to_full_dsn(dsn: str) -> str:
 
     :raises psycopg.Error: it is invalid
     """
-    given = conninfo.conninfo_to_dict(dsn)
-    several = "," in str(given.get("host") or "") or "," in str(given.get("hostaddr") or "")
+    parameters = conninfo.conninfo_to_dict(dsn)
+    several = "," in str(parameters.get("host") or "") or "," in str(parameters.get("hostaddr") or "")
     defaults = {**DEFAULTS, "target_session_attrs": "read-write"} if several else DEFAULTS
-    return conninfo.make_conninfo(dsn, **{name: value for name, value in defaults.items() if name not in given})
+    return conninfo.make_conninfo(dsn, **{name: value for name, value in defaults.items() if name not in parameters})
 
 
 def is_unverified(dsn: str) -> bool:
@@ -565,23 +568,26 @@ def is_unverified(dsn: str) -> bool:
 
     By default libpq encrypts where the server can, and believes whoever answers.
     """
-    given = conninfo.conninfo_to_dict(dsn)
-    hosts = str(given.get("host") or given.get("hostaddr") or "").split(",")
+    parameters = conninfo.conninfo_to_dict(dsn)
+    hosts = str(parameters.get("host") or parameters.get("hostaddr") or "").split(",")
     is_local = all(host == "" or host.startswith(("/", "@")) or host in LOOPBACK for host in hosts)
-    return not is_local and "service" not in given and given.get("sslmode") not in ("verify-full", "verify-ca")
+    return (
+        not is_local and "service" not in parameters and parameters.get("sslmode") not in ("verify-full", "verify-ca")
+    )
 
 
 def to_postgres_array(values: Sequence[str | int | None]) -> str:
     """Format values as a PostgreSQL array: the driver takes longer to inspect each than the query takes."""
     quoted = (
-        "NULL" if one is None else '"' + str(one).replace("\\", "\\\\").replace('"', '\\"') + '"' for one in values
+        "NULL" if value is None else '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+        for value in values
     )
     return "{" + ",".join(quoted) + "}"
 
 
 def to_hash_array(heads: Sequence[ChainHead]) -> str:
     """Format the hashes of heads as a PostgreSQL array."""
-    return to_postgres_array([to_hash(one) for one in heads])
+    return to_postgres_array([to_hash(head) for head in heads])
 
 
 def to_hash(head: ChainHead) -> str:
@@ -609,11 +615,11 @@ def to_push_result(rows: Sequence[SyncRow], base: int, server_ms: int, won: Sequ
     winners = set(won)
     taken: list[tuple[SyncRow, int | None]] = []
     ahead = []
-    for seq, one in enumerate(rows, base + 1):
-        if one.hlc >> 16 <= server_ms + SKEW_MS:
-            taken.append((one, seq if seq in winners else None))
+    for seq, row in enumerate(rows, base + 1):
+        if row.hlc >> 16 <= server_ms + SKEW_MS:
+            taken.append((row, seq if seq in winners else None))
         else:
-            ahead.append(one)
+            ahead.append(row)
     return PushResult(base, token, taken, ahead, server_ms)
 
 

@@ -106,8 +106,8 @@ def to_taken_name_state(name: str) -> TeamState:
 def to_closed_state(themes: Sequence[str]) -> TeamState:
     """Return the state when these themes are not open to this role."""
     named = ", ".join(themes)
-    said = f"not open to this role in the team database: {named}; its owner opens a theme with `team open ROLE THEME`"
-    return TeamState(CLOSED, f"{said}; what is written waits")
+    words = f"not open to this role in the team database: {named}; its owner opens a theme with `team open ROLE THEME`"
+    return TeamState(CLOSED, f"{words}; what is written waits")
 
 
 def to_incomplete_state(state: TeamState, *, waiting: int, refused: int, held_back: int, behind: int = 0) -> TeamState:
@@ -127,8 +127,8 @@ def to_incomplete_state(state: TeamState, *, waiting: int, refused: int, held_ba
     left = ", ".join(f"{count} {words}" for count, words in counts if count)
     if not left:
         return state
-    why = "" if state.name == IDLE.name else f" ({state.words})"
-    return TeamState("incomplete", f"not everything is exchanged: {left}{why}")
+    reason = "" if state.name == IDLE.name else f" ({state.words})"
+    return TeamState("incomplete", f"not everything is exchanged: {left}{reason}")
 
 
 class TeamError(StoreError):
@@ -157,13 +157,13 @@ def to_clock_skew_state(offset_ms: int) -> TeamState | None:
     return TeamState("clock", f"this machine's clock is {distance} {way} the team's; rows are exchanged, set the clock")
 
 
-def to_wrong_version_state(found: int, known: int) -> TeamState:
+def to_wrong_version_state(present: int, own: int) -> TeamState:
     """Return the state for a schema of another version."""
-    if found < known:
+    if present < own:
         return TeamState(
-            "old schema", f"the team database is at version {found}, this program needs {known}: `team migrate`"
+            "old schema", f"the team database is at version {present}, this program needs {own}: `team migrate`"
         )
-    return TeamState("new schema", f"the team database is at version {found}, this program knows {known}: upgrade it")
+    return TeamState("new schema", f"the team database is at version {present}, this program knows {own}: upgrade it")
 
 
 INVITATION = "hm1."
@@ -219,9 +219,9 @@ def to_team_state(error: BaseException) -> TeamState:
         if code.startswith(begin):
             return state
     if not code:
-        said = str(error)
+        message = str(error)
         for pattern, state in STATE_SENTENCES:
-            if re.search(pattern, said, re.IGNORECASE):
+            if re.search(pattern, message, re.IGNORECASE):
                 return state
     if code:
         return TeamState(FAULT.name, f"{FAULT.words} (SQLSTATE {code})")

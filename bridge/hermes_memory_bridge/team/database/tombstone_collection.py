@@ -72,8 +72,8 @@ def collect_tombstones(dsn: str, *, days: int) -> list[CollectedTheme]:
         verify_team_schema(conn)
         conn.execute("SELECT set_config('lock_timeout', %s, false)", (LOCK_TIMEOUT,))
         themes = [theme for (theme,) in conn.execute("SELECT theme FROM hm.clock ORDER BY theme").fetchall()]
-        found = [collect_when_released(conn, theme, days) for theme in themes]
-    return [one for one in found if one.rows or one.marks]
+        collections = [collect_when_released(conn, theme, days) for theme in themes]
+    return [collected for collected in collections if collected.rows or collected.marks]
 
 
 def collect_when_released(conn: psycopg.Connection[Any], theme: str, days: int) -> CollectedTheme:

@@ -58,11 +58,11 @@ def parse_key_code(text: str) -> ThemeKey:
 
     :raises ArgumentError: it is none, or mistyped; it is not repeated, since it is a key
     """
-    said = "".join(text.split()).replace("-", "").upper()
+    code = "".join(text.split()).replace("-", "").upper()
     wrong = ArgumentError("this is no code of a shared theme: it begins with hmf1 and has 14 groups of four", None)
-    if not said.startswith(CODE.upper()):
+    if not code.startswith(CODE.upper()):
         raise wrong
-    letters = said[len(CODE) :].translate(ALIKE)
+    letters = code[len(CODE) :].translate(ALIKE)
     try:
         data = base64.b32decode(letters)
     except (binascii.Error, ValueError):
@@ -100,8 +100,8 @@ class FolderKeys:
             if sealed is not None:
                 key = self._unseal(theme, sealed)
             else:
-                kept = open_store_vault(self._paths.store).reveal(VAULT_THEME, to_key_name(theme))
-                key = None if kept is None else ThemeKey(bytes.fromhex(kept))
+                secret = open_store_vault(self._paths.store).reveal(VAULT_THEME, to_key_name(theme))
+                key = None if secret is None else ThemeKey(bytes.fromhex(secret))
             if key is not None:
                 self._known[theme] = key
         return key
@@ -117,9 +117,9 @@ class FolderKeys:
             passphrase = self._find_passphrase()
             if not passphrase:
                 raise VaultError(f"{error.message}; or give a passphrase, in ${PASSPHRASE} or when asked") from error
-            held = self._read_sealed()
-            held[theme] = seal_key(theme, key, passphrase)
-            replace_private_file(self._file, json.dumps(held, indent=1))
+            sealed_keys = self._read_sealed()
+            sealed_keys[theme] = seal_key(theme, key, passphrase)
+            replace_private_file(self._file, json.dumps(sealed_keys, indent=1))
         self._known[theme] = key
 
     def hold(self, theme: str, key: ThemeKey) -> None:
@@ -129,9 +129,9 @@ class FolderKeys:
     def forget(self, theme: str) -> bool:
         """Forget the key of a theme; return whether there was one."""
         self._known.pop(theme, None)
-        held = self._read_sealed()
-        if held.pop(theme, None) is not None:
-            replace_private_file(self._file, json.dumps(held, indent=1))
+        sealed_keys = self._read_sealed()
+        if sealed_keys.pop(theme, None) is not None:
+            replace_private_file(self._file, json.dumps(sealed_keys, indent=1))
             return True
         vault = open_store_vault(self._paths.store)
         if vault.reveal(VAULT_THEME, to_key_name(theme)) is None:
@@ -147,7 +147,7 @@ class FolderKeys:
         self._passphrase = passphrase
         sealed = self._read_sealed()
         try:
-            self._known.update({theme: self._unseal(theme, one) for theme, one in sealed.items()})
+            self._known.update({theme: self._unseal(theme, sealed_key) for theme, sealed_key in sealed.items()})
         except TeamError:
             self._passphrase = None
             raise ArgumentError("the passphrase does not open the keys of this memory", None) from None
@@ -174,8 +174,8 @@ class FolderKeys:
         from cryptography.exceptions import InvalidTag
 
         try:
-            kept = bytes.fromhex(sealed["sealed"])
-            return ThemeKey(cipher.decrypt(bytes.fromhex(sealed["nonce"]), kept, theme.encode()))
+            content = bytes.fromhex(sealed["sealed"])
+            return ThemeKey(cipher.decrypt(bytes.fromhex(sealed["nonce"]), content, theme.encode()))
         except InvalidTag:
             raise TeamError(LOCKED, "the one that is given is wrong") from None
 

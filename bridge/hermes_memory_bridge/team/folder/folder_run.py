@@ -81,7 +81,7 @@ class FolderRun:
 
     def problems(self) -> list[tuple[str, FolderProblem]]:
         """Return the files that could not be taken in, with the theme in whose folder they are."""
-        return [(theme, one) for theme, at in self._themes.items() for _, one in at.problems.values()]
+        return [(theme, problem) for theme, at in self._themes.items() for _, problem in at.problems.values()]
 
     def exchange_of(self, theme: str) -> ThemeExchange:
         """Return the exchange of a theme.
@@ -95,12 +95,12 @@ class FolderRun:
         if key is None:
             self._themes.pop(theme, None)
             raise TeamError(NO_KEY)
-        found = self._themes.get(theme)
-        if found is None or found.key != key:
+        exchange = self._themes.get(theme)
+        if exchange is None or exchange.key != key:
             state = ThemeState.load(self._notes / f"folder-{key.tag}.json")
-            found = ThemeExchange(self.store, theme, key, state, self._author, self._on_progress)
-            self._themes[theme] = found
-        return found
+            exchange = ThemeExchange(self.store, theme, key, state, self._author, self._on_progress)
+            self._themes[theme] = exchange
+        return exchange
 
     def _note_state(self, theme: str, state: TeamState) -> None:
         self.outcome.themes[theme].state = state

@@ -120,7 +120,7 @@ class ThemeState:
             "seq": self.seq,
             "turns": self.turns,
             "offers": self.offers,
-            "own": {name: [one.size, one.is_written, one.is_read] for name, one in self.own.items()},
+            "own": {name: [segment.size, segment.is_written, segment.is_read] for name, segment in self.own.items()},
             "read": sorted(self.read),
             "gone": list(self.gone),
             "purged_here": sorted(self.purged_here),

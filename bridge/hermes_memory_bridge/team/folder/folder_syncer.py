@@ -44,14 +44,16 @@ class FolderSyncer(SyncLoop[SharedFolder]):
 
     def status(self) -> dict[str, Any]:
         """Return the document of `sync status`."""
-        found = [] if self._run is None else self._run.problems()
+        problems = [] if self._run is None else self._run.problems()
         settings = FolderSettings.load(self.paths)
         return {
             **super().status(),
             "folder": None if settings is None else settings.path,
             "folder_warning": KEPT_BY_GIT if settings and is_in_repository(Path(settings.path)) else None,
-            "problem_count": len(found),
-            "problems": [{"theme": theme, "file": one.file, "why": one.why} for theme, one in found[:REPORT_ROWS]],
+            "problem_count": len(problems),
+            "problems": [
+                {"theme": theme, "file": problem.file, "why": problem.why} for theme, problem in problems[:REPORT_ROWS]
+            ],
         }
 
     def connect_carrier(self) -> SharedFolder:
@@ -76,7 +78,7 @@ class FolderSyncer(SyncLoop[SharedFolder]):
     ) -> tuple[dict[str, str], dict[str, tuple[int, SyncRow]]]:
         """Return the digest of the newest version of each thing in the folder, and the wanted ones."""
         assert self._run is not None
-        rows = newest_rows(row for one in self._run.exchange_of(theme).read_all() for row in one.rows)
+        rows = newest_rows(row for segment in self._run.exchange_of(theme).read_all() for row in segment.rows)
         newest = {str(row.uid): row for row in rows}  # the last of a thing is the newest
         seq = self._reopen_store().sync.inbox.cursor(theme).seq
         digests = {uid: row.digest for uid, row in newest.items()}
@@ -85,5 +87,5 @@ class FolderSyncer(SyncLoop[SharedFolder]):
     def fetch_turn_states(self, theme: str) -> dict[Uid, bool]:
         """Return whether each turn in the folder was erased."""
         assert self._run is not None
-        turns = newest_turns(turn for one in self._run.exchange_of(theme).read_all() for turn in one.turns)
-        return {one.uid: one.state == PURGED for one in turns}
+        turns = newest_turns(turn for entry in self._run.exchange_of(theme).read_all() for turn in entry.turns)
+        return {entry.uid: entry.state == PURGED for entry in turns}

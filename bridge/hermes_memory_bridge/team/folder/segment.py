@@ -267,8 +267,8 @@ def parse_segment_row(
         raise ValueError("a value of another type")
     role = find_author(author, writer, node)
     teammate, worded_by, changed_by = (
-        to_machine_name(said if isinstance(said, str) else made)
-        for said, made in itertools.zip_longest(names, (f"{role}/{node[:8]}", role, role))
+        to_machine_name(name if isinstance(name, str) else made)
+        for name, made in itertools.zip_longest(names, (f"{role}/{node[:8]}", role, role))
     )
     own = scope_sync_uid(theme, content) if kind == "scope" and content is not None else Uid(uid)
     version = (theme, own, kind, content, attrs, state, hlc, Uid(node), tuple(ancestors), supersedes)

@@ -18,13 +18,13 @@ def newest_rows(rows: Iterable[SyncRow]) -> list[SyncRow]:
     A version says only which sixteen came before it: what is older than all of them counts as known to it.
     """
     newest: dict[str, SyncRow] = {}
-    others: dict[tuple[str, int, str], SyncRow] = {}
+    rivals: dict[tuple[str, int, str], SyncRow] = {}
     for row in rows:
         best = newest.setdefault(row.uid, row)
-        older, newest[row.uid] = sorted((best, row), key=lambda one: one.rank)
+        older, newest[row.uid] = sorted((best, row), key=lambda version: version.rank)
         if older.rank != newest[row.uid].rank:
-            others[older.uid, older.hlc, older.node] = older
-    apart = [row for row in others.values() if not is_known_to(newest[row.uid], row)]
+            rivals[older.uid, older.hlc, older.node] = older
+    apart = [row for row in rivals.values() if not is_known_to(newest[row.uid], row)]
     return sorted(itertools.chain(newest.values(), apart), key=lambda row: row.rank)
 
 
@@ -37,16 +37,16 @@ def is_known_to(newest: SyncRow, row: SyncRow) -> bool:
 
 def newest_turns(turns: Iterable[SyncRow]) -> list[SyncRow]:
     """Return each turn once; one that was erased is erased."""
-    found: dict[str, SyncRow] = {}
+    newest: dict[str, SyncRow] = {}
     for turn in turns:
-        if turn.uid not in found or turn.state == PURGED:
-            found[turn.uid] = turn
-    return list(found.values())
+        if turn.uid not in newest or turn.state == PURGED:
+            newest[turn.uid] = turn
+    return list(newest.values())
 
 
 def split_segment(segment: Segment, most_rows: int, most_bytes: int) -> Iterator[Segment]:
     """Return the parts of a segment that is too large; one part at least, which may be empty."""
     rows = in_pages(segment.rows, most_rows, most_bytes)
     turns = in_pages(segment.turns, most_rows, most_bytes)
-    for first, said in list(itertools.zip_longest(rows, turns)) or [(None, None)]:
-        yield replace(segment, rows=first or [], turns=said or [])
+    for first, turn in list(itertools.zip_longest(rows, turns)) or [(None, None)]:
+        yield replace(segment, rows=first or [], turns=turn or [])

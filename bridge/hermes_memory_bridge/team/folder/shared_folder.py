@@ -102,13 +102,13 @@ class ThemeFolder:
 
         :raises TeamError: the folder cannot be read now, or is crowded
         """
-        found: dict[str, FileStamp] = {}
+        stamps: dict[str, FileStamp] = {}
         with folder_errors():
             self._refuse_link()
             try:
                 entries = os.scandir(self.path)
             except FileNotFoundError:
-                return found
+                return stamps
             with entries:
                 for count, entry in enumerate(entries):
                     if count == MOST_FILES:
@@ -119,8 +119,8 @@ class ThemeFolder:
                         status = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue  # gone meanwhile
-                    found[entry.name] = (status.st_size, status.st_mtime_ns)
-            return found
+                    stamps[entry.name] = (status.st_size, status.st_mtime_ns)
+            return stamps
 
     def read(self, name: str) -> bytes:
         """Return the content of a file.

@@ -150,8 +150,8 @@ class ThemeExchange:
             if cursor.mark_token == token and self.state.seq <= cursor.seq:
                 return
             self.store.sync.renew_node()
-            for one in self.state.own.values():
-                one.is_read = False
+            for own in self.state.own.values():
+                own.is_read = False
             log.warning("this memory is older than what it wrote into the shared folder: all is read again")
         else:
             self.state = ThemeState(
@@ -214,9 +214,9 @@ class ThemeExchange:
                 missing.add(name)
             elif self._verified.get(name) != stamp:
                 try:
-                    said, _ = decrypt_payload(self.key, self._files.read(name))
-                    if str(said) != name:
-                        raise SegmentError(f"it is a copy of {said}, and takes the place of what this machine wrote")
+                    payload, _ = decrypt_payload(self.key, self._files.read(name))
+                    if str(payload) != name:
+                        raise SegmentError(f"it is a copy of {payload}, and takes the place of what this machine wrote")
                     self._verified[name] = stamp
                     own[name].is_written = True
                 except SegmentError as error:
@@ -237,12 +237,12 @@ class ThemeExchange:
 
     def _read(self, listed: Mapping[str, FileStamp]) -> None:
         """Take in what was not read yet."""
-        self.problems = {name: one for name, one in self.problems.items() if listed.get(name) == one[0]}
-        known = self._find_known() | self.problems.keys()
+        self.problems = {name: problem for name, problem in self.problems.items() if listed.get(name) == problem[0]}
+        known_names = self._find_known() | self.problems.keys()
         self._note_turns_wanted()
         batch: dict[str, Segment] = {}
         size = 0
-        for name in sorted(listed.keys() - known):
+        for name in sorted(listed.keys() - known_names):
             found = self._open(name, listed[name])
             if found is None:
                 continue
@@ -261,24 +261,24 @@ class ThemeExchange:
         """Return a segment under the name that it says it has; None where there is nothing to take in."""
         try:
             data = self._files.read(name)
-            said, segment = open_segment(self.key, self.theme, data)
+            header, segment = open_segment(self.key, self.theme, data)
         except SegmentError as error:
             is_missed = isinstance(error, SegmentIncomplete) or self._is_of_theme(name)
             self._note_problem(name, stamp, str(error), is_missed=is_missed)
             return None
-        identity = str(said)
+        identity = str(header)
         if identity != name:
             self._note_problem(name, stamp, f"it is a copy of {identity}, or was renamed; what it holds is taken in")
         if self._is_known(identity):
             self._note_purged_again([segment])
             return None
-        if said.machine == self.machine and identity not in self.state.own:
+        if header.machine == self.machine and identity not in self.state.own:
             self._part_from_copy()
         return identity, segment
 
     def _find_known(self) -> set[str]:
         """Return the names of segments that hold nothing new."""
-        return self.state.read | {name for name, one in self.state.own.items() if one.is_read} | self.state.gone.keys()
+        return self.state.read | {name for name, own in self.state.own.items() if own.is_read} | self.state.gone.keys()
 
     def _is_known(self, name: str) -> bool:
         state = self.state
@@ -298,29 +298,29 @@ class ThemeExchange:
         self.state.save()
         log.warning("another copy of this memory writes into the shared folder; this one goes on under a new name")
 
-    def _note_problem(self, name: str, stamp: FileStamp, why: str, *, is_missed: bool = False) -> None:
-        found = stamp, FolderProblem(name, why, is_missed)
-        if self.problems.get(name) == found:
+    def _note_problem(self, name: str, stamp: FileStamp, reason: str, *, is_missed: bool = False) -> None:
+        entry = stamp, FolderProblem(name, reason, is_missed)
+        if self.problems.get(name) == entry:
             return
-        self.problems[name] = found
+        self.problems[name] = entry
         if len(self.problems) <= MOST_LOGGED:
-            log.warning("shared folder, %s: %s", to_printable(name)[:200], why)
+            log.warning("shared folder, %s: %s", to_printable(name)[:200], reason)
 
     def _is_missing_rows(self) -> bool:
-        return any(one.is_missed for _, one in self.problems.values())
+        return any(problem.is_missed for _, problem in self.problems.values())
 
     def _take_in(self, batch: Mapping[str, Segment]) -> None:
         """Apply what segments hold that replaces nothing which was read."""
         if not batch:
             return
         sync, state = self.store.sync, self.state
-        known = self._find_known()
-        new = [one for one in batch.values() if not one.replaces or not known.issuperset(one.replaces)]
-        replaced = {name for one in batch.values() for name in one.replaces}
-        rows = newest_rows(row for one in new for row in one.rows)
-        turns = newest_turns(turn for one in new for turn in one.turns)
+        known_names = self._find_known()
+        new = [entry for entry in batch.values() if not entry.replaces or not known_names.issuperset(entry.replaces)]
+        replaced = {name for entry in batch.values() for name in entry.replaces}
+        rows = newest_rows(row for entry in new for row in entry.rows)
+        turns = newest_turns(turn for entry in new for turn in entry.turns)
         purged = {str(row.uid) for row in rows if row.state == PURGED} | {
-            str(one.uid) for one in turns if one.state == PURGED
+            str(entry.uid) for entry in turns if entry.state == PURGED
         }
         if purged:
             state.purged_new |= purged
@@ -360,15 +360,15 @@ class ThemeExchange:
     def _note_purged_again(self, segments: Collection[Segment]) -> None:
         """Note what was purged and stands in segments that came after it: a carrier brought old ones back, or was late."""
         erased = self._find_erased()
-        held = [(str(row.uid), row.content) for one in segments for row in one.rows]
-        held += [(str(turn.uid), turn.content) for one in segments for turn in one.turns]
-        for uid, content in held:
+        contents = [(str(row.uid), row.content) for segment in segments for row in segment.rows]
+        contents += [(str(turn.uid), turn.content) for segment in segments for turn in segment.turns]
+        for uid, content in contents:
             if content and uid in erased:
                 self.state.purged_elsewhere.setdefault(uid, self.store.clock())
 
     def _find_erased(self) -> set[str]:
         """Return what was purged of the theme: facts, scopes and turns."""
-        turns = {str(uid) for uid, gone in self.store.shared_turns.states(self.theme).items() if gone}
+        turns = {str(uid) for uid, is_erased in self.store.shared_turns.states(self.theme).items() if is_erased}
         return turns | self.store.sync.standing.purged_uids(self.theme)
 
     def _next_cursor(self) -> PullCursor:
@@ -378,11 +378,11 @@ class ThemeExchange:
 
     def _note_turns_wanted(self) -> None:
         """Read everything once more when the theme's turns are shared from now on."""
-        wanted = self.store.shared_turns.is_sharing(self.theme)
-        if wanted and not self.state.turns:
+        is_sharing = self.store.shared_turns.is_sharing(self.theme)
+        if is_sharing and not self.state.turns:
             self.state.read.clear()
-        if wanted != self.state.turns:
-            self.state.turns = wanted
+        if is_sharing != self.state.turns:
+            self.state.turns = is_sharing
             self.state.save()
 
     def _look_again(self) -> None:
@@ -390,11 +390,11 @@ class ThemeExchange:
         if self._looked_again:
             return
         self._looked_again = True
-        left = {one.uid for one in self.store.shared_turns.skipped_turns(self.theme)}
+        left = {entry.uid for entry in self.store.shared_turns.skipped_turns(self.theme)}
         if left:
-            found = newest_turns(turn for one in self.read_all() for turn in one.turns if turn.uid in left)
+            turns = newest_turns(turn for entry in self.read_all() for turn in entry.turns if turn.uid in left)
             seq = self.store.sync.inbox.cursor(self.theme).seq
-            self.store.shared_turns.apply(self.theme, found, upto=seq, again=True)
+            self.store.shared_turns.apply(self.theme, turns, upto=seq, again=True)
 
     # Writing.
 
@@ -402,13 +402,13 @@ class ThemeExchange:
         """Write what waits."""
         sync, shared = self.store.sync, self.store.shared_turns
         while True:
-            waiting = sync.outbox.pending_rows(self.theme, limit=SEGMENT_ROWS, author=self.author)
-            rows = take_bytes(waiting, SEGMENT_BYTES) if waiting else []
+            pending = sync.outbox.pending_rows(self.theme, limit=SEGMENT_ROWS, author=self.author)
+            rows = take_bytes(pending, SEGMENT_BYTES) if pending else []
             turns = shared.pending_turns(self.theme, limit=TURN_ROWS) if self._talks else []
             if not rows and not turns:
                 break
             purged = {str(row.uid) for row in rows if row.state == PURGED} | {
-                str(one.uid) for one in turns if one.state == PURGED
+                str(turn.uid) for turn in turns if turn.state == PURGED
             }
             self.state.purged_here |= purged
             self._put(Segment(rows, turns))
@@ -433,8 +433,8 @@ class ThemeExchange:
 
     def _write_held(self) -> None:
         """Write the versions that are held back here: a segment of this machine may have been the only one that held them."""
-        if held := self.store.sync.outbox.held_rows(self.theme, self.author):
-            self._put(Segment(held, []))
+        if held_rows := self.store.sync.outbox.held_rows(self.theme, self.author):
+            self._put(Segment(held_rows, []))
 
     def _put(self, segment: Segment) -> None:
         """Write a segment as this machine's. It is noted before, so that it is never taken for another's."""
@@ -490,20 +490,20 @@ class ThemeExchange:
         listed = self._files.list()
         small = [
             name
-            for name, one in self.state.own.items()
-            if name in listed and listed[name][0] < SMALL_BYTES and one.size <= SEGMENT_ROWS // 4
+            for name, entry in self.state.own.items()
+            if name in listed and listed[name][0] < SMALL_BYTES and entry.size <= SEGMENT_ROWS // 4
         ]
         if len(small) <= MOST_SMALL:
             return
-        found: dict[str, Segment] = {}
+        segments: dict[str, Segment] = {}
         for name in small:
             try:
-                found[name] = open_segment(self.key, self.theme, self._files.read(name))[1]
+                segments[name] = open_segment(self.key, self.theme, self._files.read(name))[1]
             except SegmentError as error:
                 self._note_problem(name, listed[name], str(error))
-        rows = newest_rows(row for one in found.values() for row in one.rows)
-        turns = newest_turns(turn for one in found.values() for turn in one.turns)
-        self._replace(list(found), Segment(rows, turns))
+        rows = newest_rows(row for entry in segments.values() for row in entry.rows)
+        turns = newest_turns(turn for entry in segments.values() for turn in entry.turns)
+        self._replace(list(segments), Segment(rows, turns))
 
     def _replace(self, names: list[str], left: Segment) -> None:
         """Write what is left of segments, then remove them.
@@ -522,7 +522,7 @@ class ThemeExchange:
 
     def to_state(self) -> TeamState | None:
         """Return what keeps this theme from being exchanged whole."""
-        missed = [one for _, one in self.problems.values() if one.is_missed]
+        missed = [problem for _, problem in self.problems.values() if problem.is_missed]
         if missed:
             named = f"{to_printable(missed[0].file)[:60]}: {missed[0].why}"
             more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""

@@ -95,10 +95,10 @@ def find_remote_themes(
     :param claims: what the projects of themes are recognised by; one that is another project's in the database is left out
     :raises TeamError: the database cannot be used now
     """
-    said = [to_postgres_array(claims[theme]) if theme in claims else None for theme in named or ()]
-    wanted = None if named is None else [server.to_name(theme) for theme in named]
+    arrays = [to_postgres_array(claims[theme]) if theme in claims else None for theme in named or ()]
+    names = None if named is None else [server.to_name(theme) for theme in named]
     here = {server.to_name(theme): theme for theme in (server.names if named is None else named)}
-    return {here.get(asked, asked): name for asked, name in server.rows(THEMES, (wanted, said))}
+    return {here.get(asked, asked): name for asked, name in server.rows(THEMES, (names, arrays))}
 
 
 def find_fact_answers(
@@ -117,11 +117,11 @@ def find_fact_answers(
     hits = find_matching_facts(server, theme, taken)
     best = select_rarest_facts(hits, total, keep=[uid for uid, _ in near or ()])
     rows = server.rows(FACTS, {"theme": theme, "ids": best}) if best else []
-    others = compute_other_similarities(server, theme, meant, best, near)
+    similarities = compute_other_similarities(server, theme, meant, best, near)
     facts = [RemoteFact(Uid(uid), content, json.loads(attrs), between) for uid, content, attrs, between in rows]
     labels = [label for label in taken.filter.scopes if label]
     named = server.rows(SCOPES, (theme, [scope_sync_uid(theme, label) for label in labels])) if labels else []
-    return FactAnswers(theme, facts, near or [], others, total, [label for (label,) in named])
+    return FactAnswers(theme, facts, near or [], similarities, total, [label for (label,) in named])
 
 
 def find_nearest_items(
@@ -130,16 +130,16 @@ def find_nearest_items(
     """Find the nearest facts or turns, none below the floor; None where vectors cannot be compared."""
     if meant is None or server.schema.dimension != len(meant.vector):
         return None
-    asked = format_pgvector(meant.vector)
-    told = {"theme": theme, "kind": kind, "model": meant.model, "asked": asked, "limit": limit + EXTRA_NEAREST}
+    vector = format_pgvector(meant.vector)
+    arguments = {"theme": theme, "kind": kind, "model": meant.model, "asked": vector, "limit": limit + EXTRA_NEAREST}
     try:
-        found = server.set_up(SETTINGS, NEAREST, told)
+        rows = server.set_up(SETTINGS, NEAREST, arguments)
     except TeamError as error:
         if error.state.name != DENIED.name:
             raise
         return None  # words answer without
-    close = [(Uid(uid), near) for uid, near in found if near >= floor]
-    return sorted(close, key=lambda one: (-one[1], tuple(-byte for byte in uids.parse_uid(one[0]))))[:limit]
+    close = [(Uid(uid), near) for uid, near in rows if near >= floor]
+    return sorted(close, key=lambda pair: (-pair[1], tuple(-byte for byte in uids.parse_uid(pair[0]))))[:limit]
 
 
 def compute_other_similarities(
@@ -150,36 +150,36 @@ def compute_other_similarities(
     near: Sequence[tuple[Uid, float]] | None,
 ) -> dict[Uid, float]:
     """Return the similarity of those that were found beside the nearest, as far as they have vectors of that model."""
-    wanted = set(found) - {uid for uid, _ in near or ()}
-    if meant is None or near is None or not wanted:
+    missing = set(found) - {uid for uid, _ in near or ()}
+    if meant is None or near is None or not missing:
         return {}
-    told = {"theme": theme, "model": meant.model, "asked": format_pgvector(meant.vector), "ids": list(wanted)}
-    return {Uid(uid): near for uid, near in server.rows(SIMILARITY_SQL, told)}
+    arguments = {"theme": theme, "model": meant.model, "asked": format_pgvector(meant.vector), "ids": list(missing)}
+    return {Uid(uid): near for uid, near in server.rows(SIMILARITY_SQL, arguments)}
 
 
 def format_pgvector(vector: Sequence[float]) -> str:
     """Format a vector for PostgreSQL."""
-    return "[" + ",".join(f"{one:.9g}" for one in vector) + "]"
+    return "[" + ",".join(f"{value:.9g}" for value in vector) + "]"
 
 
 def find_matching_facts(server: TeamServer, theme: str, taken: Query) -> list[list[Uid]]:
     """Find the newest facts that have each word, then those that have all."""
     queries = to_tsqueries(taken, theme, "fact")
-    wanted = taken.filter
-    usual = wanted.tiers >= LIVE_TIERS and not wanted.types and not wanted.scopes
-    told = {
+    fact_filter = taken.filter
+    usual = fact_filter.tiers >= LIVE_TIERS and not fact_filter.types and not fact_filter.scopes
+    arguments = {
         "theme": theme,
         "kind": "fact",
         "queries": queries,
-        "types": sorted(wanted.types) or None,
+        "types": sorted(fact_filter.types) or None,
         # A store counts how often a word is over all tiers, unless a line asks for some.
-        "tiers": None if usual else sorted((wanted.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}),
-        "scopes": [label or "" for label in wanted.scopes] or None,
+        "tiers": None if usual else sorted((fact_filter.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}),
+        "scopes": [label or "" for label in fact_filter.scopes] or None,
         "newest": NEWEST,
         "most": MOST,
     }
-    found = {n: ids for n, ids, _ in server.rows(MATCHING_SQL, told)}
-    return [found.get(n, []) for n in range(1, len(queries) + 1)]
+    ids_by_query = {n: ids for n, ids, _ in server.rows(MATCHING_SQL, arguments)}
+    return [ids_by_query.get(n, []) for n in range(1, len(queries) + 1)]
 
 
 def select_rarest_facts(hits: Sequence[Sequence[Uid]], total: int, keep: Sequence[Uid]) -> list[Uid]:
@@ -189,9 +189,9 @@ def select_rarest_facts(hits: Sequence[Sequence[Uid]], total: int, keep: Sequenc
     """
     scores: dict[Uid, float] = {}
     for some in hits:
-        told = inverse_document_frequency(len(some), max(1, total))
+        weights = inverse_document_frequency(len(some), max(1, total))
         for uid in some:
-            scores[uid] = scores.get(uid, 0.0) + told
+            scores[uid] = scores.get(uid, 0.0) + weights
     best = sorted(scores, key=lambda uid: (scores[uid], uid), reverse=True)[:MOST_RANKED]
     return list(dict.fromkeys([*best, *keep]))
 
@@ -200,13 +200,17 @@ def to_tsqueries(taken: Query, theme: str, kind: str) -> list[str]:
     """Return one tsquery for each word of a line and one for all of them; an empty one when it has no text."""
     look = to_query_terms(taken.words, taken.phrases, taken.excluded)
     add_synonyms(look)
-    words = [one for word in look.words if (one := to_word_tsquery(word))]
-    phrases = [one for phrase in taken.phrases if (one := " & ".join(map(to_stem_prefix, split_runs(phrase))))]
+    words = [expression for word in look.words if (expression := to_word_tsquery(word))]
+    phrases = [
+        expression for phrase in taken.phrases if (expression := " & ".join(map(to_stem_prefix, split_runs(phrase))))
+    ]
     if not words and not phrases:
         return [""] if not taken.has_text or look.excluded else []
-    together = [" & ".join(f"({one})" for one in [*words, *phrases])] if len(words) + len(phrases) > 1 else []
-    said = [*words, *phrases, *together]
-    return [f"({one}) & {to_theme_lexeme(theme, kind)}" for one in said]
+    together = (
+        [" & ".join(f"({expression})" for expression in [*words, *phrases])] if len(words) + len(phrases) > 1 else []
+    )
+    expressions = [*words, *phrases, *together]
+    return [f"({expression}) & {to_theme_lexeme(theme, kind)}" for expression in expressions]
 
 
 def to_theme_lexeme(theme: str, kind: str) -> str:
@@ -219,14 +223,14 @@ def to_word_tsquery(word: QueryTerm) -> str:
     forms = {to_stem_prefix(word.text)}
     forms |= {to_stem_prefix(longer) for longer in stem_completions(word.text)}
     forms |= {f"'{other}'" for other, root in IRREGULAR.items() if stem_word(root) in word.terms}
-    others = [(term,) for term in word.terms] + list(word.phrases)
+    sequences = [(term,) for term in word.terms] + list(word.phrases)
     # A run without spaces has its own pairs among its terms, which its text stands for already.
     forms |= {
         " & ".join(map(to_stem_prefix, terms))
-        for terms in others
+        for terms in sequences
         if not (is_unspaced(terms[0]) and all(term in word.text for term in terms))
     }
-    return " | ".join(f"({one})" for one in sorted(forms))
+    return " | ".join(f"({form})" for form in sorted(forms))
 
 
 def to_stem_prefix(word: str) -> str:
@@ -236,5 +240,5 @@ def to_stem_prefix(word: str) -> str:
     root = stem_word(word)
     if len(root) < SHORTEST_STEM:
         return f"('{word}' | '{root}' | '{root}s')"
-    begun = root[:-1] if len(root) > SHORTEST_STEM and root[-1] in "eiy" else root
-    return f"'{begun}':*" if word.startswith(begun) else f"('{word}' | '{begun}':*)"
+    prefix = root[:-1] if len(root) > SHORTEST_STEM and root[-1] in "eiy" else root
+    return f"'{prefix}':*" if word.startswith(prefix) else f"('{word}' | '{prefix}':*)"

@@ -102,18 +102,18 @@ class TeamSearch:
             query = arguments.get("query")
             if not isinstance(query, str) or not may_need_team(arguments):
                 return None
-            wanted = await self.worker.read(lambda store: to_team_request(connection, store, kind, arguments))
-            if wanted is None:
+            request = await self.worker.read(lambda store: to_team_request(connection, store, kind, arguments))
+            if request is None:
                 return None
             if not self.is_named():
-                return TeamFallback(NOT_NAMED) if wanted.is_known else None
-            if wanted.themes is not None and wanted.complete.issuperset(wanted.themes):
+                return TeamFallback(NOT_NAMED) if request.is_known else None
+            if request.themes is not None and request.complete.issuperset(request.themes):
                 return TeamFallback(HERE)
-            found = await self._within_time(wanted, kind, query, query_vector)
+            answer = await self._within_time(request, kind, query, query_vector)
             return (
-                replace(found, answer_state=f"{found.answer_state}; {COMING}")
-                if wanted.is_coming and not found.has_answered
-                else found
+                replace(answer, answer_state=f"{answer.answer_state}; {COMING}")
+                if request.is_coming and not answer.has_answered
+                else answer
             )
         except Exception:
             log.exception("the team database could not be asked")
@@ -130,9 +130,9 @@ class TeamSearch:
         self._disconnect()
 
     async def _within_time(
-        self, wanted: TeamRequest, kind: Kind, query: str, asked: QueryVector | None
+        self, request: TeamRequest, kind: Kind, query: str, query_vector: QueryVector | None
     ) -> TeamFallback:
-        named = wanted.themes or ()
+        named = request.themes or ()
         if time.monotonic() < self._rests_until:
             return TeamFallback(self._trouble.words, themes_requested=named)
         loop = asyncio.get_running_loop()
@@ -148,7 +148,7 @@ class TeamSearch:
 
         def ask() -> None:
             with self._one:
-                found = self._ask(wanted, kind, query, asked)
+                found = self._ask(request, kind, query, query_vector)
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(tell, found)
 
@@ -178,8 +178,8 @@ class TeamSearch:
 
     # On the thread that asks.
 
-    def _ask(self, wanted: TeamRequest, kind: Kind, query: str, asked: QueryVector | None) -> TeamFallback:
-        named = wanted.themes or ()
+    def _ask(self, request: TeamRequest, kind: Kind, query: str, query_vector: QueryVector | None) -> TeamFallback:
+        named = request.themes or ()
         try:
             try:
                 from hermes_memory_bridge.team.database.team_server import TeamServer
@@ -194,12 +194,12 @@ class TeamSearch:
                     return TeamFallback(NOT_NAMED, themes_requested=named)
                 self._server = TeamServer(dsn, listen=False)
             server = self._server
-            server.names = wanted.names
-            there = fact_queries.find_remote_themes(server, wanted.themes, wanted.claims)
+            server.names = request.names
+            there = fact_queries.find_remote_themes(server, request.themes, request.claims)
             ask_one = self._facts if kind == "fact" else self._turns
-            missing = [theme for theme in there if theme not in wanted.complete][:MOST_THEMES]
-            found = {theme: ask_one(server, theme, there[theme], query, asked) for theme in missing}
-            return TeamFallback(ANSWERED, found, named)
+            missing = [theme for theme in there if theme not in request.complete][:MOST_THEMES]
+            answers = {theme: ask_one(server, theme, there[theme], query, query_vector) for theme in missing}
+            return TeamFallback(ANSWERED, answers, named)
         except Exception as error:
             self._disconnect()
             if not isinstance(error, (TeamError, StoreError, OSError)):
@@ -212,25 +212,29 @@ class TeamSearch:
                 self._back_off(state)
             return TeamFallback(state.words, themes_requested=named)
 
-    def _facts(self, server: TeamServer, theme: str, name: str, query: str, asked: QueryVector | None) -> RemoteMatches:
+    def _facts(
+        self, server: TeamServer, theme: str, name: str, query: str, query_vector: QueryVector | None
+    ) -> RemoteMatches:
         from hermes_memory_bridge.team.search.fact_queries import find_fact_answers
 
         store = self.worker.store
-        said = find_fact_answers(server, name, query, *to_meaning(asked), store.clock)
-        facts = [one for one in said.facts if is_fact_presentable(store, theme, one)]
+        matches = find_fact_answers(server, name, query, *to_meaning(query_vector), store.clock)
+        facts = [fact for fact in matches.facts if is_fact_presentable(store, theme, fact)]
         made = build_remote_fact_store(
-            theme, facts, total=said.total, scopes=said.scopes, policies=store.policies, clock=store.clock
+            theme, facts, total=matches.total, scopes=matches.scopes, policies=store.policies, clock=store.clock
         )
-        return RemoteMatches(made, to_local_neighbours(asked, made, "fact", said.near, said.compared))
+        return RemoteMatches(made, to_local_neighbours(query_vector, made, "fact", matches.near, matches.compared))
 
-    def _turns(self, server: TeamServer, theme: str, name: str, query: str, asked: QueryVector | None) -> RemoteMatches:
+    def _turns(
+        self, server: TeamServer, theme: str, name: str, query: str, query_vector: QueryVector | None
+    ) -> RemoteMatches:
         from hermes_memory_bridge.team.search.turn_queries import find_turn_answers
 
         store = self.worker.store
-        said = find_turn_answers(server, name, query, *to_meaning(asked), store.clock)
-        turns = [one for one in said.turns if is_turn_presentable(store, theme, one)]
-        made = build_remote_turn_store(theme, turns, total=said.total, policies=store.policies, clock=store.clock)
-        return RemoteMatches(made, to_local_neighbours(asked, made, "turn", said.near, said.compared))
+        matches = find_turn_answers(server, name, query, *to_meaning(query_vector), store.clock)
+        turns = [turn for turn in matches.turns if is_turn_presentable(store, theme, turn)]
+        made = build_remote_turn_store(theme, turns, total=matches.total, policies=store.policies, clock=store.clock)
+        return RemoteMatches(made, to_local_neighbours(query_vector, made, "turn", matches.near, matches.compared))
 
     def _disconnect(self) -> None:
         server, self._server = self._server, None
@@ -238,49 +242,57 @@ class TeamSearch:
             server.close()
 
 
-def is_fact_presentable(store: Store, theme: str, one: RemoteFact) -> bool:
+def is_fact_presentable(store: Store, theme: str, fact: RemoteFact) -> bool:
     """Check whether this machine's policy lets a fact be shown without review.
 
     It does not for what reads like an instruction to an agent, where that is quarantined, nor for what holds a secret,
     where that is masked.
     """
-    if not isinstance(one.attrs, dict) or not isinstance(one.content, str) or len(one.content) > MAX_CONTENT:
+    if not isinstance(fact.attrs, dict) or not isinstance(fact.content, str) or len(fact.content) > MAX_CONTENT:
         return False
-    target, scope = one.attrs.get("target"), one.attrs.get("scope")
+    target, scope = fact.attrs.get("target"), fact.attrs.get("scope")
     if not isinstance(target, str):
         return False
     policy = store.policies.for_theme(theme)
-    if policy.secrets != "allow" and find_secret_texts(target, one.content):
+    if policy.secrets != "allow" and find_secret_texts(target, fact.content):
         return False
     if not policy.quarantine:
         return True
     name = f"{target} {scope or ''}"
-    passages = (Passage(TextKind.FACT, one.content, target), Passage(TextKind.NAME, name))
+    passages = (Passage(TextKind.FACT, fact.content, target), Passage(TextKind.NAME, name))
     return not any(map(find_suspicion, passages))
 
 
-def is_turn_presentable(store: Store, theme: str, one: RemoteTurn) -> bool:
+def is_turn_presentable(store: Store, theme: str, turn: RemoteTurn) -> bool:
     """Check whether this machine's policy lets a captured turn be shown, as `is_fact_presentable` does."""
     policy = store.policies.for_theme(theme)
-    if policy.secrets != "allow" and find_secret_texts("turn", one.said.content):
+    if policy.secrets != "allow" and find_secret_texts("turn", turn.said.content):
         return False
-    return not policy.quarantine or find_turn_rule(one.said.content) is None
+    return not policy.quarantine or find_turn_rule(turn.said.content) is None
 
 
-def to_meaning(asked: QueryVector | None) -> tuple[QueryEmbedding | None, int, float]:
+def to_meaning(query_vector: QueryVector | None) -> tuple[QueryEmbedding | None, int, float]:
     """Return the vector of a query, how many of its neighbours are looked at, and how near they must be."""
     from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding
 
-    if asked is None or not asked.vector:
+    if query_vector is None or not query_vector.vector:
         return None, NEAR, 0.0
-    return QueryEmbedding(f"{asked.model}:{len(asked.vector)}", asked.vector), NEAR, asked.floor
+    return (
+        QueryEmbedding(f"{query_vector.model}:{len(query_vector.vector)}", query_vector.vector),
+        NEAR,
+        query_vector.floor,
+    )
 
 
 def to_local_neighbours(
-    asked: QueryVector | None, made: Store, of: Kind, near: list[tuple[Uid, float]], compared: Mapping[Uid, float]
+    query_vector: QueryVector | None,
+    made: Store,
+    of: Kind,
+    near: list[tuple[Uid, float]],
+    compared: Mapping[Uid, float],
 ) -> QueryVector | None:
     """Return the semantic neighbours in the form recall expects: by the ids of that store."""
-    if asked is None:
+    if query_vector is None:
         return None
 
     def nearest(_store: Store, kind: str, _theme: str, limit: int, besides: Collection[int]) -> list[tuple[int, float]]:
@@ -289,8 +301,8 @@ def to_local_neighbours(
         measured = {**compared, **dict(near)}
         asked_for = set(besides)
         ids = made.embedding_inputs.find_ids(of, measured)
-        wanted = {uid for uid, _ in near[:limit]} | {uid for uid, key in ids.items() if key in asked_for}
-        found = [(ids[uid], measured[uid]) for uid in wanted if uid in ids]
-        return sorted(found, key=lambda one: (-one[1], -one[0]))
+        uids = {uid for uid, _ in near[:limit]} | {uid for uid, key in ids.items() if key in asked_for}
+        pairs = [(ids[uid], measured[uid]) for uid in uids if uid in ids]
+        return sorted(pairs, key=lambda pair: (-pair[1], -pair[0]))
 
-    return QueryVector(asked.model, nearest)
+    return QueryVector(query_vector.model, nearest)

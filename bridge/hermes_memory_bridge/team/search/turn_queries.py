@@ -73,31 +73,31 @@ def find_turn_answers(
     """
     taken = parse_query(to_plain_query(line), theme=theme, now=clock())
     look = to_query_terms(taken.words, taken.phrases, taken.excluded)
-    queries = [one for one in to_tsqueries(taken, theme, "turn") if one]
+    queries = [expression for expression in to_tsqueries(taken, theme, "turn") if expression]
     total = min(MOST_COUNTED, server.value(TOTAL, (theme, "turn", MOST_COUNTED)) or 0)
     near = find_nearest_items(server, theme, "turn", meant, limit, floor) if total else None
     if not total or not (queries or near):
         return TurnAnswers([], [], {}, total)
     filters = {"types": None, "tiers": None, "scopes": None, "newest": NEWEST, "most": MOST}
-    told = {"theme": theme, "kind": "turn", "queries": queries, **filters}
-    hits = server.rows(MATCHING_SQL, told) if queries else []
+    arguments = {"theme": theme, "kind": "turn", "queries": queries, **filters}
+    hits = server.rows(MATCHING_SQL, arguments) if queries else []
     ids = limit_by_size(
-        select_rarest_facts([found for _, found, _ in hits], total, ())[:TAKEN],
-        {uid: size for _, found, sizes in hits for uid, size in zip(found, sizes, strict=True)},
+        select_rarest_facts([uids for _, uids, _ in hits], total, ())[:TAKEN],
+        {uid: size for _, uids, sizes in hits for uid, size in zip(uids, sizes, strict=True)},
     )
     # A question may be answered by what was said next to what shares its words.
     far = max(NEIGHBOUR_SHARE) if look.question and not look.phrases and not look.excluded else 0
     close = [uid for uid, _ in near or ()]
-    asked = {"theme": theme, "ids": ids, "near": close, "far": far, "read": READ, "beside": READ_BESIDE}
-    rows = server.rows(AROUND, asked)
-    others = compute_other_similarities(server, theme, meant, [Uid(row[0]) for row in rows], near)
+    read_arguments = {"theme": theme, "ids": ids, "near": close, "far": far, "read": READ, "beside": READ_BESIDE}
+    rows = server.rows(AROUND, read_arguments)
+    similarities = compute_other_similarities(server, theme, meant, [Uid(row[0]) for row in rows], near)
     return TurnAnswers(
         [
             RemoteTurn(to_portable_turn(uid, content, json.loads(attrs)), between)
             for uid, content, attrs, between in rows
         ],
         near or [],
-        others,
+        similarities,
         total,
     )
 
