@@ -22,7 +22,7 @@ from hermes_memory_store.store import Store
 
 THEME = "default"
 
-NUMBER = 1_500
+NUMBER = 500
 
 Harm = Callable[[Path, str], None]
 """Does something to one of the indexes of a store."""
@@ -151,8 +151,10 @@ def test_turns_are_captured_and_found_without_their_index(name: str, path: Path)
     assert hits[0].turn.content == "fresh turn about zebras 7"
 
 
-@pytest.mark.parametrize("harmed", [[FACTS], [TURNS], [FACTS, TURNS]])
-@pytest.mark.parametrize("name", HARM)
+@pytest.mark.parametrize(
+    ("name", "harmed"),
+    [*((name, [FACTS, TURNS]) for name in HARM), *(("data, middles", [index]) for index in (FACTS, TURNS))],
+)
 def test_the_doctor_names_the_damage_and_makes_the_indexes_anew(name: str, harmed: list[str], path: Path) -> None:
     for index in harmed:
         HARM[name](path, index)
