@@ -26,6 +26,7 @@ from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.host_files.memory_files import hermes_home
 from hermes_memory_store.system.filesystem import default_store_path
 from hermes_memory_tui.system import inspector_settings
+from tests.bridge.running import run_command
 
 EXISTING = {
     "json": """{
@@ -45,21 +46,16 @@ EXISTING = {
 
 
 def connect(home: Path, *words: str, cwd: Path | None = None, typed: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command in a home of its own."""
-    env = {name: value for name, value in os.environ.items() if name not in ("HERMES_HOME", "XDG_CONFIG_HOME")}
-    return subprocess.run(
-        [sys.executable, "-m", "hermes_memory_bridge", "connect", *words],
-        env=env | {"HOME": str(home), "HERMES_MEMORY_LINGER": "0.1"},
-        cwd=cwd or home,
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    """Run the command in a home of its own, within this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("HERMES_HOME", "XDG_CONFIG_HOME"):
+            patch.delenv(variable, raising=False)
+        patch.chdir(cwd or home)
+        return run_command("connect", *words, typed=typed, HOME=str(home), HERMES_MEMORY_LINGER="0.1")
 
 
 def connect_here(home: Path, *words: str) -> int:
-    """Run the command within this process, which takes a fraction of the time."""
+    """Run the command and print what it prints."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         for variable in ("HERMES_HOME", "XDG_CONFIG_HOME"):

@@ -23,6 +23,7 @@ from tests.bridge.connect.real_hosts import host_environment, list_chat_texts, r
 from tests.bridge.hook_service.hook_line import allow_capture
 from tests.bridge.running import bridge, until
 from tests.hosts.stand_in_model import SUMMARY, StandInModel
+from tests.processes import PATIENCE_S
 
 pytestmark = pytest.mark.hosts
 
@@ -115,7 +116,7 @@ def run_opencode(home: Path, command: list[str] | None = None, *, capture: bool 
             yield host
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(PATIENCE_S)
             process.stdout.close()
 
 

@@ -13,21 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_bridge.provider.cli import add_provider_line, remove_provider_line
+from tests.bridge.running import run_command
 
 CONFIG = "# mine\nmodel:\n  default: x   # the good one\nmemory:   # small\n  memory_char_limit: 3000\nlast: true\n"
 
 
 def connect(home: Path, *words: str, program: str = "hermes_memory_bridge") -> subprocess.CompletedProcess[str]:
-    """Run the command in a home of its own."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HERMES_")}
-    return subprocess.run(
-        [sys.executable, "-m", program, "connect", "hermes-agent", "--provider", *words],
-        env=env | {"HOME": str(home), "HERMES_MEMORY_LINGER": "0.1"},
-        input="",
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    """Run the command of one of the programs in a home of its own; the bridge's within this process."""
+    command = ["connect", "hermes-agent", "--provider", *words]
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("HERMES_")]:
+            patch.delenv(name)
+        patch.setenv("HOME", str(home))
+        if program == "hermes_memory_bridge":
+            return run_command(*command, HERMES_MEMORY_LINGER="0.1")
+        return subprocess.run([sys.executable, "-m", program, *command], input="", capture_output=True, text=True)
 
 
 def folder(home: Path) -> Path:

@@ -12,12 +12,15 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.team.dsn import VARIABLE
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.store import Store
 from tests.bridge.bridge_forks import fork_bridge
-from tests.bridge.running import until
+from tests.bridge.running import run_command, until
+from tests.processes import PATIENCE_S
 
 THEME = "ours"
 
@@ -59,21 +62,21 @@ class Machine:
         if self.process is not None:
             assert self.process.pid is not None
             os.kill(self.process.pid, how)
-            self.process.join(20)
-            assert not self.process.is_alive(), "the bridge did not end within twenty seconds"
+            self.process.join(PATIENCE_S)
+            assert not self.process.is_alive(), "the bridge did not end"
             self.process.close()
             self.process = None
 
-    def command(self, *words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
-        """A command of the bridge, on this machine."""
-        return subprocess.run(
-            [sys.executable, "-m", "hermes_memory_bridge", *words, "--db", str(self.db)],
-            env=self.environment,
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+    def command(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        """A command of the bridge, on this machine and within this process."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv(VARIABLE, raising=False)
+            return run_command(*words, "--db", str(self.db), typed=given, **self.environment)
+
+    def run_program(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        """A command in a process of its own, which finds the keyring by its own environment."""
+        command = [sys.executable, "-m", "hermes_memory_bridge", *words, "--db", str(self.db)]
+        return subprocess.run(command, env=self.environment, input=given, capture_output=True, text=True)
 
     def status(self) -> dict[str, Any]:
         """What `sync status` says."""

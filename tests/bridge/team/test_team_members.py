@@ -211,11 +211,11 @@ def test_a_new_machine_without_a_keyring_loses_no_code(
     monkeypatch.setattr(Machine, "environment", property(without_vault_file))
     code = invite_member(database.admin, ann)
     with team(tmp_path, None) as (here,):
-        refused = here.command("team", "connect", "-", given=code + "\n")
+        refused = here.run_program("team", "connect", "-", given=code + "\n")
         assert (refused.returncode, "secret allow-file" in refused.stderr) == (1, True)
-        allowed = here.command("secret", "allow-file")
+        allowed = here.run_program("secret", "allow-file")
         assert allowed.returncode == 0, allowed.stderr
-        connected = here.command("team", "connect", "-", given=code + "\n")
+        connected = here.run_program("team", "connect", "-", given=code + "\n")
         assert connected.returncode == 0, connected.stderr
         revoke_member(database.admin, ann)
-        assert "its owner revoked them" in here.command("team", "status").stderr
+        assert "its owner revoked them" in here.run_program("team", "status").stderr

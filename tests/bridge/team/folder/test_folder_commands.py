@@ -103,20 +103,20 @@ def test_a_key_without_a_keyring_is_behind_a_passphrase(tmp_path: Path) -> None:
 
     here = Keyless(tmp_path / "here", None)
     (here.home / "memory-themes.toml").write_text(POLICY, encoding="utf-8")
-    refused = here.command("folder", "share", str(folder), THEME)
+    refused = here.run_program("folder", "share", str(folder), THEME)
     assert refused.returncode != 0
     assert "passphrase" in refused.stderr
     here.passphrase = "correct horse"
-    shown: subprocess.CompletedProcess[str] = here.command("folder", "share", str(folder), THEME)
+    shown: subprocess.CompletedProcess[str] = here.run_program("folder", "share", str(folder), THEME)
     assert shown.returncode == 0, shown.stderr
     here.write("V[port]: 8080")
-    assert here.command("sync", "now").returncode == 0
+    assert here.run_program("sync", "now").returncode == 0
     here.passphrase = ""
     here.start()
     try:
         until(lambda: "passphrase" in here.status().get("words", ""), "the state says what is missing")
-        assert here.command("folder", "unlock", given="wrong\n").returncode != 0
-        opened = here.command("folder", "unlock", given="correct horse\n")
+        assert here.run_program("folder", "unlock", given="wrong\n").returncode != 0
+        opened = here.run_program("folder", "unlock", given="correct horse\n")
         assert opened.returncode == 0, opened.stderr
         until(lambda: here.status().get("state") == "idle", "everything is exchanged")
     finally:
