@@ -9,6 +9,9 @@ from contextlib import contextmanager
 
 import psutil
 
+PATIENCE_S = 180.0
+"""When something that a test waits for counts as never coming: a bound on a test that hangs, not on how fast anything is."""
+
 
 def is_alive(process: psutil.Process) -> bool:
     """Whether a process has not ended: one that nobody has waited for counts as ended, one that goes during the look too."""
@@ -28,5 +31,5 @@ def working_beside(program: str, *args: str) -> Iterator[subprocess.Popen[str]]:
         try:
             yield process
         finally:
-            process.communicate("end\n", timeout=60)
+            process.communicate("end\n", timeout=PATIENCE_S)
     assert process.returncode == 0

@@ -20,8 +20,7 @@ from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.bridge_forks import fork_bridge
-
-PATIENCE_S = 60.0
+from tests.processes import PATIENCE_S
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -62,12 +61,12 @@ def bridge(db: Path, *options: str, files: int | tuple[int, int] | None = None) 
         yield places
     finally:
         process.terminate()
-        process.join(10)
+        process.join(PATIENCE_S)
         still_running = process.is_alive()
         process.kill()
         process.join()
         process.close()
-        assert not still_running, "the bridge did not end within ten seconds of SIGTERM"
+        assert not still_running, "the bridge did not end after SIGTERM"
 
 
 class Shim:
@@ -120,7 +119,7 @@ class Shim:
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self.process.stdin.close()
-        code = self.process.wait(10)
+        code = self.process.wait(PATIENCE_S)
         self.process.stdout.close()
         self.process.stderr.close()
         return code

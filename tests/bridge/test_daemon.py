@@ -16,6 +16,7 @@ from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import SessionStatus
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, bridge, dial, environment, until
+from tests.processes import PATIENCE_S
 
 
 def command(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -73,7 +74,7 @@ def test_many_starting_at_once_become_one(db: Path) -> None:
     finally:
         for process in processes:
             process.terminate()
-            process.wait(10)
+            process.wait(PATIENCE_S)
 
 
 def test_a_crash_leaves_nothing_that_blocks_the_next_start(db: Path) -> None:
@@ -103,7 +104,7 @@ def test_it_stops_with_connections_open_and_ends_their_sessions(db: Path) -> Non
         shim.call("memory_status")
         shim.process.send_signal(signal.SIGSTOP)  # it must neither start another bridge nor hold this one up
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_S) == 0
         with Store.open(db) as store:
             assert {session.status for session in store.sessions.list()} == {SessionStatus.CLOSED}
         shim.process.kill()

@@ -18,6 +18,7 @@ from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_store.system.filesystem import default_store_path
 from tests.bridge.running import Shim, bridge, until
+from tests.processes import PATIENCE_S
 
 
 def bridge_pid(db: Path) -> int:
@@ -191,7 +192,7 @@ def test_why_there_is_no_bridge_reaches_the_host(tmp_path: Path) -> None:
         answer = shim.hear()
         assert answer["id"] == 9
         assert "not a readable SQLite database" in answer["error"]["message"]
-        assert shim.process.wait(10) == 1
+        assert shim.process.wait(PATIENCE_S) == 1
     assert broken.read_bytes() == b"this is no database" * 100
 
 

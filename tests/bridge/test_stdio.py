@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import PATIENCE_S
+
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -50,21 +52,21 @@ def test_it_ends_when_its_host_closes_the_pipe(bridge: subprocess.Popen[bytes]) 
     said(bridge, json.dumps(HELLO).encode())
     assert bridge.stdin is not None
     bridge.stdin.close()
-    assert bridge.wait(timeout=5) == 0
+    assert bridge.wait(timeout=PATIENCE_S) == 0
 
 
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_on_a_signal(bridge: subprocess.Popen[bytes], name: signal.Signals) -> None:
     said(bridge, json.dumps(HELLO).encode())
     bridge.send_signal(name)
-    assert bridge.wait(timeout=5) == 0
+    assert bridge.wait(timeout=PATIENCE_S) == 0
 
 
 def test_it_ends_when_its_host_stops_reading(bridge: subprocess.Popen[bytes]) -> None:
     said(bridge, json.dumps(HELLO).encode())
     assert bridge.stdout is not None
     bridge.stdout.close()
-    assert bridge.wait(timeout=5) == 0
+    assert bridge.wait(timeout=PATIENCE_S) == 0
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.app import open_memory
 from hermes_memory_tui.system.bridge_client import replace_older_bridge
 from tests.bridge.running import Shim, bridge, environment, until
+from tests.processes import PATIENCE_S
 
 HERE = Path(__file__).resolve().parents[2]
 
@@ -107,7 +108,7 @@ def test_a_newer_shim_takes_over_from_an_older_bridge_whose_agents_notice_nothin
             assert running_version(db) == "0.0.9"
             newer = shims.enter_context(Shim(db))  # which dials by itself soon after its start
             newer.open()
-            assert bridge_before.wait(20) == 0
+            assert bridge_before.wait(PATIENCE_S) == 0
             until(lambda: running_version(db) == __version__, "the bridge that takes over")
             status = ask_bridge(BridgePaths.of(db), "status")
             assert status is not None
@@ -148,7 +149,7 @@ def stop(db: Path) -> None:
 def test_an_older_program_never_takes_over_from_a_newer_bridge_and_says_what_to_do(db: Path, tmp_path: Path) -> None:
     older = program(tmp_path / "older", "0.0.9")
     with bridge(db), serving(db, older) as second:
-        assert second.wait(20) == 0
+        assert second.wait(PATIENCE_S) == 0
         assert second.stderr is not None
         assert "pip install -U ." in second.stderr.read()
         assert running_version(db) == __version__
@@ -193,7 +194,7 @@ def test_the_inspector_and_a_command_that_raises_the_store_have_the_older_bridge
         assert running_version(db) == "0.0.9", "who only looks ends nothing"
         open_memory(db, read_only=False).close()
         assert running_version(db) == __version__
-        assert before.wait(20) == 0
+        assert before.wait(PATIENCE_S) == 0
     stop(db)
     with serving(db, older) as before:
         with closing(sqlite3.connect(db)) as conn:  # as if the older program had made it
@@ -201,7 +202,7 @@ def test_the_inspector_and_a_command_that_raises_the_store_have_the_older_bridge
             conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         replace_older_bridge(db)
         assert running_version(db) == __version__
-        assert before.wait(20) == 0
+        assert before.wait(PATIENCE_S) == 0
     stop(db)
     with Store.open(db) as store:
         assert store.db.value("PRAGMA user_version") == STORE_VERSION
@@ -219,7 +220,7 @@ def test_a_bridge_whose_store_was_raised_gives_way_once_the_newer_program_is_ins
             conn.execute("PRAGMA user_version = 999")
         refused = agent.call("memory_write", content="D[lost]: refused")["result"]
         assert refused["structuredContent"]["error"]["code"] == "store.too_new"
-        assert before.wait(20) == 0
+        assert before.wait(PATIENCE_S) == 0
         unserved = agent.call("memory_write", content="D[lost]: refused")
         assert "was written by a newer version" in unserved["error"]["message"], "whatever is installed is too old"
         agent.close()

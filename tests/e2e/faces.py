@@ -14,9 +14,7 @@ from textual.pilot import Pilot
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.screens.facts_screen import MainScreen
-
-PATIENCE_S = 60.0
-"""After this long, something never comes."""
+from tests.processes import PATIENCE_S
 
 
 def agent(db: Path, theme: str = "default") -> Client:

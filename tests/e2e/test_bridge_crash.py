@@ -22,6 +22,7 @@ from hermes_memory_store.memory.sessions import LEASE_MS
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, until
+from tests.processes import PATIENCE_S
 
 KILLS = int(os.environ.get("HERMES_MEMORY_KILLS", "10"))
 
@@ -114,7 +115,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_stored_twice(tmp_path: Path
     )
     stop.set()
     for agent in agents:
-        agent.join(30)
+        agent.join(PATIENCE_S)
         assert agent.failure is None, agent.failure
     assert min(killed.values()) > 0
 

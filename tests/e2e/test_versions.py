@@ -23,6 +23,7 @@ import pytest
 from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.running import until
 from tests.bridge.team import conftest as team_fixtures
+from tests.processes import PATIENCE_S
 from tests.tools.structure import ROOT
 
 pytestmark = pytest.mark.long
@@ -76,7 +77,7 @@ class Version:
             yield db
         finally:
             bridge.terminate()
-            bridge.wait(20)
+            bridge.wait(PATIENCE_S)
 
 
 HERE = Version("here", ROOT)

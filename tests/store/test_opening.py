@@ -18,6 +18,7 @@ from hermes_memory_store.database.migrations import migrate_store
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
 from hermes_memory_store.system.filesystem import create_private_file, file_lock, refuse_network_path
+from tests.processes import PATIENCE_S
 
 
 def open_and_write(path: Path, name: int, together: Barrier) -> None:
@@ -86,7 +87,7 @@ def test_a_store_in_the_making_is_waited_for(tmp_path: Path) -> None:
         assert opener.is_alive()
         migrate_store(made)
         made.close()
-    opener.join(10)
+    opener.join(PATIENCE_S)
     assert [store.journal.last_seq() for store in opened] == [0]
     opened[0].close()
 

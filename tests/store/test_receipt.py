@@ -17,6 +17,7 @@ from hermes_memory_store.items.journal_receipt import ChainHead, ReceiptWriter, 
 from hermes_memory_store.model import Check, FactFilter
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep.backup import create_backup, restore_backup
+from tests.processes import PATIENCE_S
 
 CUT = "DELETE FROM journal WHERE seq > (SELECT max(seq) FROM journal) - 3"
 
@@ -148,7 +149,7 @@ def test_a_process_that_writes_leaves_a_receipt_apart_from_its_writes(path: Path
         store.facts.write("default", "V[first]: makes it due")
         store.facts.write("default", "V[second]: has it written")
         assert writer._thread is not None
-        writer._thread.join(10)
+        writer._thread.join(PATIENCE_S)
         receipt = load_receipt(path)
         assert receipt is not None
         assert receipt.heads[0].seq in (11, 12)

@@ -19,10 +19,9 @@ import pytest
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.running import until
+from tests.processes import PATIENCE_S
 
 RUN = "from hermes_memory_bridge.hook_program.program import main; main()"
-
-PATIENCE_S = 30
 
 
 class HookRun(NamedTuple):

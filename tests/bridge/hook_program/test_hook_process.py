@@ -186,7 +186,7 @@ def test_what_may_not_be_kept_never_reaches_the_disk(hook: Hook, store: Path) ->
     pause_capture(store)
     hook("codex", "prompt", PROMPT)
     hook("codex", "turn", PROMPT | {"last_assistant_message": "the port"})
-    assert [record["event"] for record in records(store)] == ["end"]
+    assert [record["event"] for record in until(lambda: records(store), "the record")] == ["end"]
     held = [file for file in store.parent.rglob("*") if file.is_file() and b"the port" in file.read_bytes()]
     assert held == []
 

@@ -14,6 +14,7 @@ from psycopg import conninfo
 
 from tests.bridge.running import until
 from tests.bridge.team.proxy import Proxy
+from tests.processes import PATIENCE_S
 
 PROGRAM = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
 OPENSSL = shutil.which("openssl")
@@ -94,7 +95,7 @@ def pooling(
         yield port, process
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE_S)
 
 
 def listens(port: int) -> bool:

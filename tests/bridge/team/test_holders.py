@@ -28,6 +28,7 @@ from tests.bridge.team.conftest import Database
 from tests.bridge.team.people import Person, settle, team_of
 from tests.bridge.team.side import Side
 from tests.bridge.team.test_bouncer import open_folder
+from tests.processes import PATIENCE_S
 
 __all__ = ["open_folder"]
 
@@ -141,7 +142,7 @@ def test_who_holds_a_theme_while_he_is_busy_is_disconnected_too(database: Databa
     until(lambda: database.one(asked, mallory.role) == 1, "the push")
     ann.write("V[b]: of ann")
     assert exchange_all(ann)[-1].state.name == "idle"
-    late.join(20)
+    late.join(PATIENCE_S)
     assert ended == [AdminShutdown]
 
 

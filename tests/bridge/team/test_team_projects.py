@@ -29,6 +29,7 @@ from hermes_memory_store.sync.wire_format import PullCursor, scope_sync_uid
 from hermes_memory_themes import Policies
 from tests.bridge.team.conftest import Database, made_database, migrate_openly
 from tests.bridge.team.machines import Machine
+from tests.processes import PATIENCE_S
 
 ACME, OTHER = "git@github.com:acme/shop.git", "git@github.com:other/shop.git"
 
@@ -417,7 +418,7 @@ def test_a_push_waits_for_one_that_gives_the_same_project_another_name(database:
             assert late.is_alive()
         push_as_member(database, "web", ["remote github.com/acme/web"])
         conn.commit()
-    late.join(20)
+    late.join(PATIENCE_S)
     assert [error.sqlstate for error in refused] == ["HM001"]
     assert identities(database) == {"shop": {IDENTITY}, "web": {"remote github.com/acme/web"}}
 

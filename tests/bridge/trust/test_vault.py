@@ -25,6 +25,7 @@ from hermes_memory_store.store import Store
 from tests.bridge.running import run_command
 from tests.bridge.trust.conftest import Desk
 from tests.bridge.trust.test_trust import STRIPE
+from tests.processes import PATIENCE_S
 
 OTHER = STRIPE[:-4] + "9999"
 
@@ -155,7 +156,7 @@ def test_vaults_that_take_at_once_give_each_secret_a_name_of_its_own(tmp_path: P
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_S)
     for names in given:
         assert all(Vault(vaults[0].file, "file").reveal("default", name) == secret for secret, name in names.items())
     assert len(vaults[0].names("default")) == len(secrets), "one name for one secret, whoever takes it"

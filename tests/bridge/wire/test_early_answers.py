@@ -26,6 +26,7 @@ from hermes_memory_store.model import FactFilter, Rights
 from hermes_memory_store.store import Store
 from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, environment, until
 from tests.bridge.wire.hosts import call_tool, discover, hear_answer, list_tools, modern, to_line
+from tests.processes import PATIENCE_S
 from tests.tools.handshakes import render_handshakes
 
 TOOLS = list(select_tools("core"))
@@ -171,7 +172,7 @@ def test_a_revoked_token_is_told_in_the_answer_to_the_first_request(db: Path) ->
     with Shim(db, "--token", secret) as shim:
         answer = shim.open()
         assert "unknown, expired or revoked" in answer["error"]["message"]
-        assert shim.process.wait(10) == 1
+        assert shim.process.wait(PATIENCE_S) == 1
 
 
 def test_a_bridge_that_refuses_says_so_in_the_answer_to_the_first_call(db: Path) -> None:

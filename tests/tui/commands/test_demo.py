@@ -32,10 +32,9 @@ from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from hermes_memory_tui.demo import demo_day, demo_home, demo_jobs, second_machine
+from tests.processes import PATIENCE_S
 from tests.store.intake.suspicions import find_rule_suspicion
 from tests.tui.commands.conftest import COMMAND, Ask
-
-PATIENCE_S = 180.0
 
 EVERYTHING = FactFilter(tiers=frozenset())
 

@@ -15,6 +15,7 @@ from hermes_memory_store.context.fence import MARK
 from hermes_memory_store.model import Millis
 from hermes_memory_store.notation.token_count import count_tokens, estimate_from_pieces
 from hermes_memory_store.store import Store
+from tests.processes import PATIENCE_S
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
 
@@ -53,7 +54,7 @@ def test_watch_follows_a_lease_that_passes(db: Path) -> None:
         if lines[0].startswith("1 agent at work"):  # unless the lease passed while it began
             lines.append(process.stdout.readline())
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert lines[-1].startswith("no agent at work, 1 stale. ")
 
 
@@ -69,7 +70,7 @@ def test_watch_follows_other_processes_until_it_is_interrupted(db: Path) -> None
             store.facts.write("ops", "V[late]: 1")
         event = json.loads(process.stdout.readline())
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert (event["verb"], event["text"], event["theme"]) == ("wrote", "V[late]: 1", "ops")
 
 

@@ -26,6 +26,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.command_runner import COMPLETING, run_command_line
 from hermes_memory_tui.cli.table_output import FORMATS
 from hermes_memory_tui.cli.terminal_output import cell_width
+from tests.processes import PATIENCE_S
 from tests.tools.small_disk import fill_disk, small_disk
 from tests.tui.commands.conftest import COMMAND, Answer, Ask, Show, Tell
 
@@ -275,7 +276,7 @@ def on_a_terminal(db: Path, *args: str, answer: bytes = b"", columns: int = 80, 
         if answer and (b"[y/N]" in said or b"(yours, any)" in said):
             os.write(ours, answer)
             pressed, answer = answer, b""
-    code = started.wait(30)  # before the terminal closes: that would hang up on a process that is about to exit
+    code = started.wait(PATIENCE_S)  # before the terminal closes: that would hang up on a process that is about to exit
     os.close(ours)
     return code, said.decode()
 

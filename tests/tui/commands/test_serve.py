@@ -22,10 +22,8 @@ import psutil
 import pytest
 
 from hermes_memory_tui.system import web_server
-from tests.processes import is_alive
+from tests.processes import PATIENCE_S, is_alive
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
-
-PATIENCE_S = 30.0
 
 installed = pytest.mark.skipif(
     importlib.util.find_spec("textual_serve") is None, reason="textual-serve is not installed"

@@ -23,11 +23,9 @@ from hermes_memory_tui.model.view_catalog import CATALOG, VIEWS_BY_NAME
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.views.base_view import BaseView
 from tests.empty_store import put_empty_store
+from tests.processes import PATIENCE_S
 
 NOW = Millis(1_773_756_000_000)
-PATIENCE_S = 60.0
-"""After this long, something never comes. Not how fast it should come: `tests/benchmarks` measures that."""
-
 VIEWS = [
     entry.name
     for entry in CATALOG

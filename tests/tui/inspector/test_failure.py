@@ -21,9 +21,8 @@ import pyte
 import pytest
 
 from hermes_memory_tui.screens.facts_screen import MainScreen
+from tests.processes import PATIENCE_S
 from tests.tui.inspector.driving import fill, inspecting
-
-PATIENCE_S = 60.0
 
 SECRET = "mellon-9214"
 """Stands in a fact and in the errors: it may be shown, and written nowhere."""

@@ -24,6 +24,7 @@ from textual.strip import Strip
 
 from hermes_memory_tui.system.screen_cells import Pen, ScreenCells, change_pen
 from hermes_memory_tui.system.terminal_writer import TerminalWriter
+from tests.processes import PATIENCE_S
 
 WIDTH, HEIGHT = 24, 5
 
@@ -235,7 +236,7 @@ def test_an_error_in_the_program_is_not_swallowed_by_the_thread() -> None:
     writer = TerminalWriter(theirs, "utf-8", cells, lambda error: (failures.append(error), failed.set()))
     writer.start()
     writer.redraw()
-    assert failed.wait(30)
+    assert failed.wait(PATIENCE_S)
     assert [type(error) for error in failures] == [IndexError]
     os.close(ours)
     os.close(theirs)

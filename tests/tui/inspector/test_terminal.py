@@ -29,11 +29,9 @@ from textual.geometry import Size
 
 from hermes_memory_tui.app import ESCAPE_MS, SSH_ESCAPE_MS
 from hermes_memory_tui.system.terminal import TerminalDriver, TerminalParser, keep_joiner
-from tests.processes import is_alive
+from tests.processes import PATIENCE_S, is_alive
 from tests.tui.commands.conftest import COMMAND
 from tests.tui.inspector.driving import fill, inspecting, until
-
-PATIENCE_S = 30.0
 
 ENDS_S = 10.0
 """Far more than it takes; without care it is for ever."""

@@ -20,6 +20,7 @@ from hermes_memory_tui.model.view_catalog import CATALOG, VIEWS_BY_NAME
 from hermes_memory_tui.screens.fact_editor import FactEditor
 from hermes_memory_tui.views.session_view import SessionView
 from hermes_memory_tui.widgets.lists.pick_list import Choice
+from tests.processes import PATIENCE_S
 from tests.tui.inspector.driving import (
     NOW,
     VIEWS,
@@ -259,7 +260,7 @@ async def test_a_view_may_be_left_for_good_while_it_reads(path: Path, monkeypatc
     gate, load = threading.Event(), SessionView.load
 
     def load_late(self: SessionView, store: Store) -> Any:
-        gate.wait(30)
+        gate.wait(PATIENCE_S)
         return load(self, store)
 
     monkeypatch.setattr(SessionView, "load", load_late)
