@@ -53,7 +53,7 @@ async def inspecting(
     path: Path,
     theme: str | None = None,
     *,
-    size: tuple[int, int] = (140, 38),
+    size: tuple[int, int] = (160, 38),
     read_only: bool = False,
     wait_s: float = 10,
     clock: Clock = frozen,

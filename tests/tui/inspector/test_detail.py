@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from textual.pilot import Pilot
-
 from hermes_memory_store.store import Store
-from tests.tui.inspector.driving import fill, frozen, inspecting, screen_text, until
+from tests.tui.inspector.driving import fill, frozen, inspecting, main_screen, screen_text, until
 
 
 async def test_every_version_is_there_and_what_each_changed(tmp_path: Path) -> None:
@@ -49,7 +48,7 @@ async def test_why_a_fact_waits_is_said(tmp_path: Path) -> None:
     async with inspecting(path, size=(180, 40)) as pilot:
         await pilot.press("slash", *"tier", "colon", *"quarantined", "enter")
         await until(pilot, lambda: "override of instructions" in screen_text(pilot))
-        assert "quarantined: r approves" in screen_text(pilot)
+        assert "quarantined: 7 reviews it" in screen_text(pilot)
 
 
 async def test_what_says_nearly_the_same_under_another_target_is_shown(tmp_path: Path) -> None:
@@ -72,23 +71,20 @@ async def test_joiners_that_join_nothing_are_seen_wherever_a_line_ends(tmp_path:
         await until(pilot, lambda: "u{200d}" in screen_text(pilot))
 
 
-def state_row(pilot: Pilot[None]) -> int:
-    lines = screen_text(pilot).splitlines()
-    return next((y for y, line in enumerate(lines) if " hot · decision" in line), -1)
-
-
-SAYINGS = ("D[a]: short", f"D[b]: {'two lines of it ' * 6}", f"D[c]: {'wide ' * 14}")
-STATE_ROWS = {(100, 24): 18, (100, 30): 24, (120, 35): 26, (180, 40): 8}
-
-
-async def test_the_state_stays_where_it_is_from_fact_to_fact(tmp_path: Path) -> None:
-    path = tmp_path / "m.db"
-    fill(path, *SAYINGS)
-    async with inspecting(path, size=(60, 24)) as pilot:
-        for size, row in [*STATE_ROWS.items(), *reversed(STATE_ROWS.items())]:
-            await pilot.resize_terminal(*size)
-            for name in "cba":
-                await until(pilot, lambda name=name: f"D[{name}]" in screen_text(pilot))
-                await until(pilot, lambda row=row: state_row(pilot) == row)
-                await pilot.press("j")
-            await pilot.press("g")
+async def test_values_stay_beside_their_labels_and_the_state_follows_what_the_fact_says(tmp_path: Path) -> None:
+    fill(
+        tmp_path / "m.db", "D[a]: short", theme=f"a-theme-of-{'many-' * 8}words", session=f"a worker {'of words ' * 5}"
+    )
+    async with inspecting(tmp_path / "m.db", size=(160, 40)) as pilot:
+        await until(pilot, lambda: "author" in screen_text(pilot))
+        pane = main_screen(pilot).detail_pane
+        region = pane.scrollable_content_region
+        lines = [line[region.x :] for line in screen_text(pilot).splitlines()]
+        assert [line.split("│")[0].split()[:3] for line in lines[region.y + 1 : region.y + 4]] == [
+            ["short"],
+            [],
+            ["●", "hot", "·"],
+        ]
+        author = next(place for place, line in enumerate(lines) if line.startswith("author"))
+        assert lines[author + 1].startswith(" " * 8)
+        assert not any(re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-", line) for line in lines), "y copies the uid"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.css.stylesheet import Stylesheet
+from textual.screen import Screen
 
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.store import Store
@@ -15,7 +17,9 @@ from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
-from tests.tui.inspector.driving import fill, frozen, inspecting, main_screen, screen_text, until
+from hermes_memory_tui.widgets.fact_table import FactTable
+from hermes_memory_tui.widgets.lists.grid import Grid
+from tests.tui.inspector.driving import VIEWS, fill, frozen, inspecting, main_screen, opened, screen_text, until
 
 
 @pytest.fixture
@@ -149,3 +153,37 @@ def test_the_look_to_begin_with_is_named_by_the_environment() -> None:
     assert palettes.initial_look({"HERMES_MEMORY_LOOK": "nord"}) == "nord"
     with pytest.raises(ArgumentError, match="no look 'nrod'"):
         palettes.initial_look({"HERMES_MEMORY_LOOK": "nrod"})
+
+
+EVERY_WIDTH = range(80, 221)
+BESIDE_SWITCHES = (80, 89, 90, 104, 128, 140, 159, 160, 180, 200, 220)
+"""Between two of these the layout is one, and a list as wide as it can be."""
+
+
+@pytest.mark.parametrize("name", ["facts", *VIEWS])
+async def test_a_wider_terminal_shows_what_a_narrower_one_shows(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[failover.time]: 9 s", theme="intraday-sre", scope="incident-4412", session="quotes")
+    fill(path, "D[tone]: plain sentences", theme="marketing", scope="launch", session="website")
+    async with inspecting(path, size=(80, 44)) as pilot:
+        if name != "facts":
+            await opened(pilot, name)
+        before: set[str] = set()
+        for width in EVERY_WIDTH if name == "facts" else BESIDE_SWITCHES:
+            await pilot.resize_terminal(width, 44)
+            await until(pilot, lambda width=width: pilot.app.screen.size.width == width)
+            shown = shown_columns(pilot.app.screen)
+            assert before <= shown, f"{width}: {before - shown}"
+            assert name in ("told", "review", "turns") or "intraday-sre" in screen_text(pilot), width
+            before = shown
+
+
+def shown_columns(screen: Screen[Any]) -> set[str]:
+    """The titles of the columns of every list that is seen."""
+    titles = set()
+    for grid in screen.query(Grid):
+        widths = grid.widths(grid.scrollable_content_region.width) if grid.region else []
+        titles |= {f"{grid.id}: {column.title}" for column, cells in zip(grid.columns, widths, strict=False) if cells}
+    for table in screen.query(FactTable):
+        titles |= {text.strip() for text, _ in table._heads(table.scrollable_content_region.width)}
+    return titles

@@ -41,7 +41,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_the_detail_says_where_a_fact_came_from(path: Path) -> None:
-    async with inspecting(path, size=(200, 48)) as pilot:
+    async with inspecting(path, size=(240, 48)) as pilot:
         await type_text(pilot, "/target:db.id")
         await pilot.press("enter")
         await until(pilot, lambda: "written from" in screen_text(pilot))
@@ -54,7 +54,7 @@ async def test_the_detail_says_where_a_fact_came_from(path: Path) -> None:
 
 
 async def test_what_is_older_than_origins_is_unknown_and_an_import_has_its_line(path: Path) -> None:
-    async with inspecting(path, size=(200, 48)) as pilot:
+    async with inspecting(path, size=(240, 48)) as pilot:
         await type_text(pilot, "/target:old")
         await pilot.press("enter")
         await until(pilot, lambda: "from    unknown" in screen_text(pilot))
@@ -76,7 +76,7 @@ async def test_the_filter_line_takes_origins_and_completes_them(path: Path) -> N
 
 
 async def test_from_the_fact_to_its_conversation_and_back(path: Path) -> None:
-    async with inspecting(path, size=(140, 38)) as pilot:
+    async with inspecting(path, size=(160, 38)) as pilot:
         await type_text(pilot, "/target:db.id")
         await pilot.press("enter")
         await until(pilot, lambda: "written from" in screen_text(pilot))

@@ -195,7 +195,7 @@ async def test_a_click_on_a_head_orders_by_its_column_and_a_second_one_the_other
     fill(path, "V[z]: 1", scope="alpha", session="worker")
     fill(path, "C[y]: " + "very long " * 20, scope="item 10", session="worker")
     fill(path, "V[x]: 1", scope="item 9", session="worker")
-    async with inspecting(path, size=(200, 40)) as pilot:
+    async with inspecting(path, size=(240, 40)) as pilot:
         table = main_screen(pilot).table
 
         async def click(title: str) -> None:

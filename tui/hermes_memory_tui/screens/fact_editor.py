@@ -23,7 +23,10 @@ from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.key_line import KeyLine
-from hermes_memory_tui.widgets.text_panel import to_border_title
+from hermes_memory_tui.widgets.text_panel import Line, to_border_title, wrap_lines
+
+FIRST_CELLS = 60
+"""Cells in which remarks are wrapped before the editor has been laid out."""
 
 UNSEEN_S = 0.7
 """For so long after another's change shows by itself, saving is taken for not having seen it."""
@@ -131,7 +134,7 @@ class Editor(Modal[str | None]):
             self._update_remarks(Content.styled(to_printable(str(error)), "$error"))
             return False
         length = len(notation.content)
-        parts = [
+        parts: list[Line] = [
             Content.assemble(
                 ("✓ ", "$success"),
                 (f"{notation.type.word} ", "bold"),
@@ -146,7 +149,7 @@ class Editor(Modal[str | None]):
         ]
         if self._refused:
             parts.append(Content.styled(to_printable(self._refused), "$error"))
-        self._update_remarks(Content("\n").join(parts))
+        self._update_remarks(wrap_lines(parts, self._said.size.width or FIRST_CELLS))
         return True
 
     def _added_chars(self, chars: int) -> int:
@@ -175,7 +178,7 @@ class Editor(Modal[str | None]):
             parts.append((f"  {display_formats.LEVEL_WORDS[after.level]}", f"${after.level.value}"))
         return [Content.assemble(*parts)]
 
-    def remarks(self, content: str) -> list[Content]:
+    def remarks(self, content: str) -> list[Line]:
         return []
 
     def _update_remarks(self, content: Content) -> None:
@@ -275,8 +278,8 @@ class FactEditor(Editor):
     def on_mount(self) -> None:
         self.query_one("#editor").border_title = f"edit fact {short_uid(self._base.uid)}"
 
-    def remarks(self, content: str) -> list[Content]:
-        lines = []
+    def remarks(self, content: str) -> list[Line]:
+        lines: list[Line] = []
         if self._theirs is not None:
             lines = [
                 Content.styled(

@@ -43,7 +43,7 @@ class PaneColumn(Vertical):
 class MainPanes(GatherMixin, ScreenGuard, ZoomablePanes):
     """The tree, the table, the fact and the gauge. Narrow terminals show one of the first three at a time."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (160, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     AUTO_FOCUS = "#facts"
     AGENTS_TITLE: ClassVar[str] = "agents"

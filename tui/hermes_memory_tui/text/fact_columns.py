@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.frozen import dataclass
@@ -26,7 +26,7 @@ class FactColumn:
     name: str
     title: str
     width: int
-    """Cells, the space before it aside."""
+    """Cells, the space before it aside; where it is set flush left, at most so many, for the longest text that is shown."""
     text: Callable[[Fact, int], str]
     """What stands in it, given the fact and the present."""
     right: bool = False
@@ -48,11 +48,11 @@ COLUMNS = (
     FactColumn(
         "scope",
         "scope",
-        16,
+        24,
         lambda fact, _: to_printable(fact.scope or "–"),
         sort=ListOrder.SCOPE,
     ),
-    FactColumn("theme", "theme", 12, lambda fact, _: to_printable(fact.theme), sort=ListOrder.THEME),
+    FactColumn("theme", "theme", 20, lambda fact, _: to_printable(fact.theme), sort=ListOrder.THEME),
     FactColumn("by", "by", 21, lambda fact, _: display_formats.author_name(fact), sort=ListOrder.AUTHOR),
     FactColumn(
         "reads",
@@ -103,18 +103,22 @@ def column_names(order: Sort | ListOrder) -> tuple[str, ...]:
     return tuple(column.name for column in COLUMNS if column.name in DEFAULT or column.sort is order)
 
 
-def trailing_columns(names: Sequence[str], room: int, width: int) -> list[tuple[FactColumn, int]]:
+def trailing_columns(
+    names: Sequence[str], room: int, width: int, longest: Mapping[str, int]
+) -> list[tuple[FactColumn, int]]:
     """Return the columns after the content with their widths, as many as leave the content its room.
 
     :param room: cells for the content and these columns
     :param width: cells of the whole row
+    :param longest: cells of the longest text of each column that is set flush left
     """
     least = min(CONTENT_AT_LEAST, width // 4)
-    chosen = [
-        (column, max(12, min(24, width // 5)) if column.name == "scope" else column.width)
-        for column in COLUMNS
-        if column.name in names and column.name not in BEFORE
-    ]
+    chosen = []
+    for column in COLUMNS:
+        if column.name in names and column.name not in BEFORE:
+            most = column.width if column.right else min(column.width, max(12, width // 5))
+            needed = column.width if column.right else max(len(column.title) + 1, longest.get(column.name, 0))
+            chosen.append((column, min(most, needed)))
     while chosen and room - sum(cells + 1 for _, cells in chosen) < least and len(chosen) > 1:
         chosen.pop(0)
     return chosen

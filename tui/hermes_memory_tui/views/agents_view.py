@@ -100,14 +100,14 @@ class AgentsView(BaseView[AgentsData]):
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("session"),
-        GridColumn("theme", 14, least=70),
-        GridColumn("scope", 14, least=100),
+        GridColumn("theme", 6, least=70, most=16),
+        GridColumn("scope", 6, least=96, most=14),
         GridColumn("pulse", BEATS),
         GridColumn("seen", 5, right=True),
         GridColumn("lease", LEASE + 5, least=60),
         GridColumn("turn", 4, right=True),
         GridColumn("calls/m", 7, right=True, least=84),
-        GridColumn("client", 16, least=116),
+        GridColumn("client", 6, least=96, most=16),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("U", "undo_session", "Undo all", id="agents.undo", tooltip="Undo all writes of the session"),

@@ -81,7 +81,7 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
     """Base class of a view. A subclass names its columns, loads, and draws."""
 
     CSS_PATH = "../screens/view.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (160, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     AUTO_FOCUS = "#grid"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -58,13 +58,13 @@ class JournalView(PagedView[JournalPage]):
     PAGE = 400
     WRITES = BaseView.WRITES | {"undo_change"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn("#", 8, right=True, least=60),
+        GridColumn("#", 5, right=True, least=60, most=8),
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
-        GridColumn("by", 21),
-        GridColumn("op", 12, most=24),
+        GridColumn("by", 12, most=21),
+        GridColumn("op", 8, most=24),
         GridColumn("change"),
-        GridColumn("theme", 14, least=110),
+        GridColumn("theme", 6, least=70, most=16),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(

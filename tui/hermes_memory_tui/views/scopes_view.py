@@ -65,12 +65,12 @@ class ScopesView(BaseView[ScopesData]):
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("", 2),
-        GridColumn("theme", 16, least=90),
+        GridColumn("theme", 6, least=70, most=16),
         GridColumn("scope"),
-        GridColumn("status", 19, least=60),
-        GridColumn("hot", 6, right=True),
-        GridColumn("cold", 6, right=True),
-        GridColumn("arch", 6, right=True, least=70),
+        GridColumn("status", 10, least=60, most=19),
+        GridColumn("hot", 5, right=True),
+        GridColumn("cold", 5, right=True),
+        GridColumn("arch", 5, right=True, least=70),
         GridColumn("opened", 6, right=True, least=70),
     )
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -94,7 +94,7 @@ class TeamView(BaseView[TeamData]):
         super().__init__(memory)
         columns = (
             GridColumn("ago", 4, right=True),
-            GridColumn("theme", 14),
+            GridColumn("theme", 6, most=16),
             GridColumn("kept"),
             GridColumn("overridden"),
         )

@@ -20,17 +20,13 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.text import display_formats, origin_text
 from hermes_memory_tui.text.highlight import SearchHighlighter, highlight_text
+from hermes_memory_tui.widgets.text_panel import LabelledText, Line, labelled_value, wrap_lines
 
 MOST_SHOWN = 40
 """Changes and replaced facts that are listed; the rest is counted."""
 
-MOST_CONTENT_ROWS = 5
-"""Rows that what a fact says takes at least, a blank one included, where the pane has three times as many."""
-
 MESSAGE_CHARS = 300
 """Characters of a message that are shown beside the fact that was written from it."""
-
-"""What the record of a quarantined fact puts before the reason."""
 
 
 class FactDetail(VerticalScroll):
@@ -55,7 +51,7 @@ class FactDetail(VerticalScroll):
         yield Static(id="fact-text", markup=False)
 
     def on_resize(self) -> None:
-        """Place the state anew: what the fact says wraps elsewhere."""
+        """Wrap the lines anew."""
         self._again(None)
 
     def watch_differences(self) -> None:
@@ -90,7 +86,8 @@ class FactDetail(VerticalScroll):
         self.border_title = f"fact {short_uid(fact.uid)}"
         self._update(
             [
-                *self._pad(fact_content_lines(fact, marks or SearchHighlighter())),
+                *fact_content_lines(fact, marks or SearchHighlighter()),
+                Content(""),
                 *fact_state_lines(fact, history, now, readers),
                 *origin_lines(fact, turns),
                 *near_lines(near),
@@ -99,41 +96,33 @@ class FactDetail(VerticalScroll):
             ]
         )
 
-    def _update(self, lines: list[Content]) -> None:
+    def _update(self, lines: Sequence[Line]) -> None:
         text = self.query_one("#fact-text", Static)
-        content = Content("\n").join(lines)
+        content = wrap_lines(lines, max(1, self.scrollable_content_region.width))
         width, height = text.size
         text.update(content, layout=not width or content.get_height({}, width) != height)
 
-    def _pad(self, lines: list[Content]) -> list[Content]:
-        """Add blank lines below what the fact says, up to the lines that most facts need.
-
-        So the state stays where it is from fact to fact: the eye finds it, and a slow line need not carry its labels again.
-        """
-        width, height = self.scrollable_content_region.size
-        if not width:
-            return lines
-        room = min(MOST_CONTENT_ROWS, (height + 2) // 3)
-        least = 1 if room == MOST_CONTENT_ROWS else 0
-        rows = sum(line.get_height({}, width) for line in lines)
-        return lines + [Content("")] * max(room - rows, least)
-
-    def _chain(self, fact: Fact, chain: list[Fact], now: int) -> list[Content]:
+    def _chain(self, fact: Fact, chain: list[Fact], now: int) -> list[Line]:
         others = [one for one in chain if one.uid != fact.uid]
         if not others:
             return []
         tip = "= full text" if self.differences else "= diff"
-        lines = [Content(""), Content.assemble(("versions", "bold"), (f"  {tip}", "$dim"))]
+        lines: list[Line] = [Content(""), Content.assemble(("versions", "bold"), (f"  {tip}", "$dim"))]
         older = [None, *chain]
         versions = list(zip(chain, older, strict=False))[-MOST_SHOWN:]
         for one, before in reversed(versions):
             here = one.uid == fact.uid
             style = "bold" if here else "$dim"
             lines.append(
-                Content.assemble(
-                    (f"{'▸' if here else ' '}{display_formats.TIER_SHAPES[one.tier]} ", "$accent" if here else "$dim"),
-                    (f"{display_formats.format_age(one.created_at, now):>4}  ", "$dim"),
-                    (
+                LabelledText(
+                    Content.assemble(
+                        (
+                            f"{'▸' if here else ' '}{display_formats.TIER_SHAPES[one.tier]} ",
+                            "$accent" if here else "$dim",
+                        ),
+                        (f"{display_formats.format_age(one.created_at, now):>4}  ", "$dim"),
+                    ),
+                    Content.styled(
                         f"{display_formats.author_name(one)}, {display_formats.format_moment(one.created_at, now)}",
                         "$dim",
                     ),
@@ -145,27 +134,31 @@ class FactDetail(VerticalScroll):
                     marked_difference(one.content, before.content, "+", "$success"),
                 ]
             else:
-                lines.append(Content.assemble("    ", (to_printable(one.content), style)))
+                lines.append(LabelledText(Content("    "), Content.styled(to_printable(one.content), style)))
         if len(chain) > MOST_SHOWN:
             lines.append(
                 Content.styled(f"  and {display_formats.pluralise(len(chain) - MOST_SHOWN, 'older version')}", "$dim")
             )
         return lines
 
-    def _history(self, history: list[Change], now: int) -> list[Content]:
+    def _history(self, history: list[Change], now: int) -> list[Line]:
         if not history:
             return []
-        lines = [Content(""), Content.styled("history", "bold")]
+        lines: list[Line] = [Content(""), Content.styled("history", "bold")]
         for change in reversed(history[-MOST_SHOWN:]):
             newest = change is history[-1]
             lines.append(
-                Content.assemble(
-                    ("● " if newest else "○ ", "$success" if newest else "$primary"),
-                    (f"{display_formats.format_age(change.at, now):>4}  ", "$dim"),
-                    change_phrase(change),
-                    (f"  by {display_formats.actor_name(change.actor)}", "$dim"),
-                    (f" via {change.origin.way.value}" if change.origin.is_known else "", "$dim"),
-                    (f"  #{change.seq}", "$dim"),
+                LabelledText(
+                    Content.assemble(
+                        ("● " if newest else "○ ", "$success" if newest else "$primary"),
+                        (f"{display_formats.format_age(change.at, now):>4}  ", "$dim"),
+                    ),
+                    Content.assemble(
+                        change_phrase(change),
+                        (f"  by {display_formats.actor_name(change.actor)}", "$dim"),
+                        (f" via {change.origin.way.value}" if change.origin.is_known else "", "$dim"),
+                        (f"  #{change.seq}", "$dim"),
+                    ),
                 )
             )
             lines += content_difference(change)
@@ -185,9 +178,9 @@ def fact_content_lines(fact: Fact, marks: SearchHighlighter) -> list[Content]:
     ]
 
 
-def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Sequence[FactReading]) -> list[Content]:
+def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Sequence[FactReading]) -> list[Line]:
     scope = to_printable(fact.scope) if fact.scope is not None else "no scope"
-    lines = [
+    lines: list[Line] = [
         Content.assemble(
             (f"{display_formats.TIER_SHAPES[fact.tier]} ", TIER_STYLES.get(fact.tier, "$dim")),
             fact.tier.value,
@@ -210,7 +203,6 @@ def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Seque
         ),
         labelled_line("reads", format_reads(fact, now)),
         *(reader_line(reader, now) for reader in readers),
-        Content.styled(fact.uid, "$dim"),
     ]
     if fact.tier is Tier.QUARANTINED:
         lines.insert(1, labelled_line("rule", quarantine_reason(history)))
@@ -218,9 +210,9 @@ def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Seque
     return lines
 
 
-def origin_lines(fact: Fact, turns: Sequence[Turn]) -> list[Content]:
+def origin_lines(fact: Fact, turns: Sequence[Turn]) -> list[Line]:
     """Return where the fact came from, and the captured messages it was written from."""
-    lines = [Content(""), Content.styled("origin", "bold")]
+    lines: list[Line] = [Content(""), Content.styled("origin", "bold")]
     lines += [labelled_line(label, value) for label, value in origin_text.origin_values(fact.origin)]
     if not fact.origin.turns:
         return lines
@@ -230,7 +222,7 @@ def origin_lines(fact: Fact, turns: Sequence[Turn]) -> list[Content]:
     for turn in turns:
         said = to_printable(" ".join(turn.content[: 2 * MESSAGE_CHARS].split()))
         more = "…" if len(said) > MESSAGE_CHARS or len(turn.content) > 2 * MESSAGE_CHARS else ""
-        lines.append(Content.assemble((f"{to_printable(turn.role)}: ", "$dim"), said[:MESSAGE_CHARS] + more))
+        lines.append(labelled_value(f"{to_printable(turn.role)}: ", said[:MESSAGE_CHARS] + more, 0))
     if erased:
         lines.append(Content.styled(f"{display_formats.pluralise(erased, 'message')} erased since", "$dim"))
     return lines
@@ -239,8 +231,8 @@ def origin_lines(fact: Fact, turns: Sequence[Turn]) -> list[Content]:
 TIER_STYLES = {Tier.HOT: "$hot", Tier.COLD: "$cold", Tier.QUARANTINED: "$warning"}
 
 
-def labelled_line(label: str, value: str) -> Content:
-    return Content.assemble((f"{label:<8}", "$dim"), value)
+def labelled_line(label: str, value: str) -> LabelledText:
+    return labelled_value(label, value, 8)
 
 
 def format_reads(fact: Fact, now: int) -> str:
@@ -251,13 +243,12 @@ def format_reads(fact: Fact, now: int) -> str:
     return f"{display_formats.format_count(fact.reads)}×{last}"
 
 
-def reader_line(reader: FactReading, now: int) -> Content:
+def reader_line(reader: FactReading, now: int) -> LabelledText:
     """Return a line on one context that contained it: who received it, when, and for which query."""
     why = "" if reader.why is None else f": {display_formats.shortened_text(to_printable(reader.why), 60)}"
     who = "you" if reader.session is None else to_printable(reader.title or reader.session)
-    return Content.assemble(
-        (f"{display_formats.format_age(reader.at, now):>5}  ", "$dim"), who, (f", {reader.kind}{why}", "$dim")
-    )
+    text = Content.assemble(who, (f", {reader.kind}{why}", "$dim"))
+    return labelled_value(f"{display_formats.format_age(reader.at, now):>6}  ", text, 0)
 
 
 def quarantine_reason(history: list[Change]) -> str:
@@ -276,7 +267,7 @@ def change_phrase(change: Change) -> str:
     return change.op
 
 
-def content_difference(change: Change) -> list[Content]:
+def content_difference(change: Change) -> list[Line]:
     """Return a word-by-word diff of the content, or nothing when it is unchanged."""
     before, after = (change.before or {}).get("content"), (change.after or {}).get("content")
     if before is None or after is None or before == after:
@@ -284,23 +275,23 @@ def content_difference(change: Change) -> list[Content]:
     return [marked_difference(before, after, "-", "$error"), marked_difference(after, before, "+", "$success")]
 
 
-def marked_difference(text: str, other: str, sign: str, style: str) -> Content:
+def marked_difference(text: str, other: str, sign: str, style: str) -> Line:
     """Return one side of a diff, with the words that the other side lacks highlighted."""
     words, others = to_printable(text).split(" "), to_printable(other).split(" ")
-    parts: list[str | tuple[str, str]] = [(f"  {sign} ", style)]
+    parts: list[str | tuple[str, str]] = []
     for op, start, end, _, _ in difflib.SequenceMatcher(a=words, b=others, autojunk=False).get_opcodes():
         run = " ".join(words[start:end])
         if run:
             parts += [run if op == "equal" else (run, f"{style} bold"), " "]
-    return Content.assemble(*parts)
+    return LabelledText(Content.styled(f"  {sign} ", style), Content.assemble(*parts))
 
 
-def near_lines(near: Sequence[Fact]) -> list[Content]:
+def near_lines(near: Sequence[Fact]) -> list[Line]:
     """Return the lines about facts that say nearly the same under other targets; none without any."""
     if not near:
         return []
-    lines = [Content(""), Content.assemble(("close to", "bold"), ("  archive one of both?", "$dim"))]
+    lines: list[Line] = [Content(""), Content.assemble(("close to", "bold"), ("  archive one of both?", "$dim"))]
     for other in near:
-        name = (f"  {display_formats.TIER_SHAPES[other.tier]} {short_uid(other.uid)}  ", "$dim")
-        lines.append(Content.assemble(name, to_printable(other.notation)))
+        name = f"  {display_formats.TIER_SHAPES[other.tier]} {short_uid(other.uid)}  "
+        lines.append(labelled_value(name, to_printable(other.notation), 0))
     return lines

@@ -6,7 +6,6 @@ key.
 
 from __future__ import annotations
 
-import functools
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
@@ -36,11 +35,17 @@ KEPT = 4_096
 FLASH_S = 1.2
 """How long a changed row shows its mark."""
 
-WORDS_FROM = 104
+WORDS_FROM = 127
 """Cells from which types are written as words, not as symbols."""
 
-ROOM_FROM = 56
-"""Cells from which a row says its scope, and the columns have titles."""
+ROOM_FROM = 54
+"""Cells from which a row of one theme says its scope, and the columns have titles."""
+
+SCOPES_FROM = 88
+"""Cells from which rows that say their themes say their scopes, too."""
+
+MEASURED = [column for column in fact_columns.COLUMNS if not column.right and column.name not in fact_columns.BEFORE]
+"""Columns after the content that are as wide as the longest text that is shown."""
 
 NOTE = 0
 """Key of the row that says something of the facts below it; no fact has it."""
@@ -73,6 +78,8 @@ class FactTable(MarkedList):
         self._gone: set[int] = set()
         self._aged_at = Millis(0)
         self._flashing: dict[int, str] = {}
+        self._longest: dict[str, int] = {}
+        """Cells of the longest text of the target and of each measured column, in what was read of this listing."""
         self.keys: array[int] = array("q")
         self._note = ""
         self.is_newest_first = True
@@ -144,8 +151,10 @@ class FactTable(MarkedList):
         :param top: start at the first row
         :param note: above which row of these something is said of it and of those below, and what
         """
-        for fact in known:
-            self._facts[fact.id] = fact
+        if top:
+            self._longest.clear()
+            self._facts.clear()  # each is measured when it is read
+        self._hold(known)
         key = self.keys[self.cursor] if self.keys and not top else None
         before, count, next_key = self.cursor, len(self.keys), self._next_key(key)
         place, self._note = note or (len(keys), "")
@@ -197,6 +206,7 @@ class FactTable(MarkedList):
             for key in keys:
                 self._facts.discard(key)
         self._gone.clear()
+        self._longest.clear()
         self._drawn.clear()
         self.refresh()
 
@@ -242,11 +252,28 @@ class FactTable(MarkedList):
             found = self._load(wanted)
             if found is None:
                 return None
-            for one in found:
-                self._facts[one.id] = one
+            self._hold(found)
             self._gone.update(set(wanted) - {one.id for one in found})
             fact = self._facts.get(key)
         return fact
+
+    def _hold(self, facts: Iterable[Fact]) -> None:
+        """Keep facts that were read, and draw the columns as wide as the longest of their texts needs."""
+        before = sum(self._longest.values())
+        columns = [column for column in MEASURED if column.name in self._names]
+        for fact in facts:
+            self._facts[fact.id] = fact
+            self._longest["target"] = max(self._longest.get("target", 0), cell_len(to_printable(fact.target)))
+            for column in columns:
+                self._longest[column.name] = max(self._longest.get(column.name, 0), cell_len(column.text(fact, 0)))
+        if sum(self._longest.values()) != before and self.is_attached:
+            self._drawn.clear()
+            self._refresh_lines()
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The names of the columns; rows of several themes say theirs."""
+        return (*self.columns, "theme") if self.hues else self.columns
 
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         fact = self.fact_at(row)
@@ -327,7 +354,15 @@ class FactTable(MarkedList):
                 return
 
     def _widths(self, width: int) -> tuple[int, int, int, list[tuple[FactColumn, int]]]:
-        return column_widths(width, self.columns, bool(self.hues))
+        """Return the cells of the type, the target, the content, and each column after it."""
+        kind = 0 if "type" not in self.columns else 11 if width >= WORDS_FROM else 2
+        before = 2 + 2 * ("tier" in self.columns) + 2 * bool(self.hues) + kind
+        target = max(len("target") + 1, min(self._longest.get("target", 0), 32, width // 4))
+        room = width - before - target - 2 - 1
+        scope_from = SCOPES_FROM if self.hues else ROOM_FROM
+        names = [name for name in self._names if name != "scope" or width >= scope_from]
+        after = fact_columns.trailing_columns(names, room, width, self._longest)
+        return kind, target, room - sum(cells + 1 for _, cells in after), after
 
     def _highlighted_width(self, text: str, width: int, style: Style) -> list[Segment]:
         """Return a text fitted to its cells, with the search words highlighted."""
@@ -366,18 +401,3 @@ class FactTable(MarkedList):
 
     def _theme_mark(self, fact: Fact) -> list[Segment]:
         return [Segment("■ ", self.ink(f"mark-{self.hues.get(fact.theme, 0)}"))] if self.hues else []
-
-
-@functools.lru_cache(maxsize=8)
-def column_widths(width: int, names: tuple[str, ...], hues: bool) -> tuple[int, int, int, list[tuple[FactColumn, int]]]:
-    """Return the cells of the type, the target, the content, and each column after it.
-
-    :param hues: whether marks show the theme of each fact
-    """
-    kind = 0 if "type" not in names else 11 if width >= WORDS_FROM else 2
-    before = 2 + 2 * ("tier" in names) + 2 * hues + kind
-    target = max(10, min(30, width // 4))
-    room = width - before - target - 2 - 1
-    seen = names if width >= ROOM_FROM else [name for name in names if name != "scope"]
-    after = fact_columns.trailing_columns(seen, room, width)
-    return kind, target, room - sum(cells + 1 for _, cells in after), after

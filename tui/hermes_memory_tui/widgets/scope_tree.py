@@ -178,14 +178,14 @@ class ScopeTree(LineList):
         number = right_aligned_count(scope.live)
         tail = " closed" if closed else " cooling" if scope.status is ScopeStatus.COOLING else ""
         label = to_printable(scope.label)
-        if cell_len(label) > width - 7 - len(tail) - len(number):
+        if cell_len(label) > width - 8 - len(tail) - len(number):
             tail = ""  # the shape says it as well
-        name = display_formats.fit_middle(label, width - 7 - len(tail) - len(number))
+        name = display_formats.fit_middle(label, width - 8 - len(tail) - len(number))
         return [
             Segment("     ", dim),
             Segment(f"{display_formats.SCOPE_SHAPES[scope.status]} ", self.ink(SHAPE_INKS[scope.status])),
             Segment(name, dim if closed else self.ink()),
-            Segment(tail + number, dim),
+            Segment(f"{tail} {number}", dim),
         ]
 
     def watch_cursor(self, old: int, new: int) -> None:
@@ -210,4 +210,4 @@ class ScopeTree(LineList):
 
 
 def right_aligned_count(number: int) -> str:
-    return f"{display_formats.abbreviate_number(number):>5} "
+    return f"{display_formats.abbreviate_number(number):>4} "

@@ -90,16 +90,21 @@ class TextPanel(VerticalScroll):
 
     def _lay_out(self) -> None:
         width = max(1, self.scrollable_content_region.width)
-        lines: list[Content] = []
-        for line in self.lines:
-            lines += line.lines(width) if isinstance(line, LabelledText) else [line]
-        laid_out = Content("\n").join(lines)
+        laid_out = wrap_lines(self.lines, width)
         drawn = (laid_out, laid_out.spans)  # texts that are equal may be of other colours
         if drawn != self._laid_out:
             self._laid_out = drawn
             height = width, laid_out.get_height({}, width)
             self._text.update(laid_out, layout=height != self._height)
             self._height = height
+
+
+def wrap_lines(lines: Sequence[Line], width: int) -> Content:
+    """Return lines as one text, in which labelled texts stay beside their labels."""
+    wrapped: list[Content] = []
+    for line in lines:
+        wrapped += line.lines(width) if isinstance(line, LabelledText) else [line]
+    return Content("\n").join(wrapped)
 
 
 def to_border_title(text: str) -> Any:

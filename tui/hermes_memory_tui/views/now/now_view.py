@@ -50,15 +50,14 @@ class NowView(BaseView[NowState]):
     NAME = "now"
     TITLE_OF_LIST = "written and given"
     BINDING_GROUP_TITLE = "Now"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide"), (180, "-vast")]
     TICK_S = 10.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
-        GridColumn("who", 22, least=50),
+        GridColumn("who", 12, least=50, most=22),
         GridColumn("what", 11),
         GridColumn("text"),
-        GridColumn("theme", 12, least=76),
+        GridColumn("theme", 6, least=70, most=16),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("M", "sources", "Sources", id="now.sources", tooltip="What can be imported or connected here"),
@@ -70,7 +69,7 @@ class NowView(BaseView[NowState]):
             (
                 GridColumn("", 2),
                 GridColumn("agent"),
-                GridColumn("branch", 14, least=88),
+                GridColumn("branch", 6, least=74, most=14),
                 GridColumn("5 min", TRACE_CELLS + 5, least=62),
                 GridColumn("last word", least=40),
                 GridColumn("seen", 4, right=True),

@@ -34,7 +34,7 @@ __all__ = ["Grid", "GridCell", "GridColumn", "GridRow", "GridSort"]
 GAP = 1
 """Cells between two columns."""
 
-SHARED_AT_LEAST = 32
+SHARED_AT_LEAST = 20
 """Cells that each column without a width keeps where another grows."""
 
 MARK = 1
