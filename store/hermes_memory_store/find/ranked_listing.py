@@ -5,7 +5,7 @@ Each further word narrows the first part. Stop words count in a line of nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hermes_memory_store.frozen import dataclass
@@ -107,11 +107,7 @@ def list_ranked_facts(
     rest = [fact for fact in result.facts[result.exact :] if fact.uid not in uids]
     whole, some = [*facts[: ranked.exact], *exact], [*facts[ranked.exact :], *rest]
     if terms.question:
-        has_every_word = make_word_test(terms)
-        whole, some = (
-            [fact for fact in some if has_every_word(fact)],
-            [fact for fact in some if not has_every_word(fact)],
-        )
+        whole, some = split_by_words(terms, some)
     total = max(result.total, ranked.total, len(whole) + len(some))
     partial = total - len(whole) if some else 0
     return RankedListing(
@@ -119,17 +115,16 @@ def list_ranked_facts(
     )
 
 
-def make_word_test(look: QueryTerms) -> Callable[[Fact], bool]:
-    """Return what checks whether a fact has every word of a question; the last may be the beginning of a longer one."""
+def split_by_words(look: QueryTerms, facts: Iterable[Fact]) -> tuple[list[Fact], list[Fact]]:
+    """Return the facts with every word of a question, of which the last may go on, and the others."""
     from hermes_memory_store.find.ranking import TermMatches, text_terms
 
-    fits, last = TermMatches(look.words), len(look.words) - 1
-
-    def has_every_word(fact: Fact) -> bool:
-        parts = text_terms(fact.target), text_terms(fact.content)
-        present = {at for terms in parts for at, _ in fits.of(terms)}
-        if any(term.startswith(look.words[last].text) for terms in parts for term in terms):
-            present.add(last)
-        return len(present) > last
-
-    return has_every_word
+    fits, last, begun = TermMatches(look.words), len(look.words) - 1, look.words[-1].text
+    whole: list[Fact] = []
+    some: list[Fact] = []
+    for fact in facts:
+        terms = (*text_terms(fact.target), *text_terms(fact.content))
+        missing = set(range(last + 1)).difference(at for at, _ in fits.of(terms))
+        has_all = not missing or (missing == {last} and any(term.startswith(begun) for term in terms))
+        (whole if has_all else some).append(fact)
+    return whole, some
