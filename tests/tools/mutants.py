@@ -50,7 +50,7 @@ RULES = (
     "bridge/hermes_memory_bridge/tools",
     "tui/hermes_memory_tui/model/bulk_actions.py",
     "tui/hermes_memory_tui/dialogs/confirm_dialog.py",
-    "tui/hermes_memory_tui/dialogs/write_mixin.py",
+    "tui/hermes_memory_tui/screens/memory_screen.py",
     "tui/hermes_memory_tui/screens/fact_editor.py",
 )
 """Rules of memory, sync, trust, and the actions of the screens."""

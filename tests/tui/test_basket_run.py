@@ -25,8 +25,7 @@ from hermes_memory_tui.basket.pending_changes import (
     Basket,
     PendingChange,
     Subject,
-    to_fact_subject,
-    to_scope_subject,
+    to_subject,
 )
 from hermes_memory_tui.system.inspector_state import InspectorState
 
@@ -69,7 +68,7 @@ def portrait(store: Store) -> dict[str, tuple[object, ...]]:
 def fact(store: Store, number: int) -> Subject:
     """A fact as it is, by its place among all, oldest first."""
     facts = store.facts.by_ids(sorted(store.facts.ids(FactFilter(tiers=frozenset()))))
-    return to_fact_subject(facts[number])
+    return to_subject(facts[number])
 
 
 FACT_STEPS = st.tuples(
@@ -90,7 +89,7 @@ def test_any_basket_is_its_changes_one_by_one_and_undo_restores_exactly(
     store: Store, basket: Basket, steps: list[tuple[str, list[int], str | None]]
 ) -> None:
     before, since = portrait(store), store.journal.last_seq()
-    scopes = [to_scope_subject(scope) for scope in sorted(store.scopes.list(), key=lambda one: one.label)]
+    scopes = [to_subject(scope) for scope in sorted(store.scopes.list(), key=lambda one: one.label)]
     for action, numbers, value in steps:
         if action in ("merge", "close", "reopen"):
             basket.gather(action, [scopes[numbers[0]]], value if action == "merge" else None)

@@ -56,7 +56,7 @@ async def test_a_views_list_and_text_are_zoomed_too(path: Path, name: str) -> No
         await pilot.press("z")
         await until(pilot, lambda: width(pilot, "grid") == 160)
         await pilot.press("tab")
-        await until(pilot, lambda: view_of(pilot).is_zoomed)
+        await until(pilot, lambda: view_of(pilot).body.is_zoomed)
         await pilot.press("z", "1")
         await opened(pilot, name)
         await until(pilot, lambda: width(pilot, "pages") == pages)

@@ -16,8 +16,7 @@ from hermes_memory_tui.basket.pending_changes import (
     ACTIONS,
     PendingChange,
     Subject,
-    to_fact_subject,
-    to_scope_subject,
+    to_subject,
 )
 from hermes_memory_tui.model.bulk_actions import MAX_SAMPLES, DryRunRollback, names_by_uid
 from hermes_memory_tui.text import display_formats
@@ -203,9 +202,9 @@ def load_present(store: Store, changes: Sequence[PendingChange]) -> dict[str, Su
     """Load the facts and scopes of a basket as they are, by uid, without those that are there no more."""
     uids = {subject.uid for change in changes for subject in change.subjects if subject.entity == "fact"}
     facts = store.facts.by_uids(uids).values() if uids else ()
-    found: dict[str, Subject] = {fact.uid: to_fact_subject(fact) for fact in facts if fact.tier is not Tier.WITHDRAWN}
+    found: dict[str, Subject] = {fact.uid: to_subject(fact) for fact in facts if fact.tier is not Tier.WITHDRAWN}
     if any(one.entity == "scope" for change in changes for one in change.subjects):
-        found |= {scope.uid: to_scope_subject(scope) for scope in store.scopes.list()}
+        found |= {scope.uid: to_subject(scope) for scope in store.scopes.list()}
     return found
 
 

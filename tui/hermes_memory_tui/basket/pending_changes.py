@@ -37,14 +37,12 @@ class Subject:
     """Whether it was put off: it stays in the basket when the rest is done."""
 
 
-def to_fact_subject(fact: Fact) -> Subject:
-    state = {"content": fact.content, "tier": fact.tier.value, "pinned": fact.pinned, "scope": fact.scope}
-    return Subject("fact", fact.uid, fact.theme, display_formats.fact_name(fact), state)
-
-
-def to_scope_subject(scope: Scope) -> Subject:
-    state = {"label": scope.label, "status": scope.status.value}
-    return Subject("scope", scope.uid, scope.theme, to_printable(scope.label), state)
+def to_subject(item: Fact | Scope) -> Subject:
+    if isinstance(item, Scope):
+        state: dict[str, Any] = {"label": item.label, "status": item.status.value}
+        return Subject("scope", item.uid, item.theme, to_printable(item.label), state)
+    state = {"content": item.content, "tier": item.tier.value, "pinned": item.pinned, "scope": item.scope}
+    return Subject("fact", item.uid, item.theme, display_formats.fact_name(item), state)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,21 @@ from typing import Any, cast
 
 from textual.await_complete import AwaitComplete
 from textual.content import Content
-from textual.screen import ModalScreen, ScreenResultType
+from textual.screen import ScreenResultType
 
-from hermes_memory_tui.dialogs.screen_guard import ScreenGuard
+from hermes_memory_tui.dialogs.screen_guard import GuardedScreen
 
 
-class Modal(ScreenGuard, ModalScreen[ScreenResultType]):
-    """Base class of all dialogs."""
+class Modal(GuardedScreen[ScreenResultType]):
+    """Base class of all dialogs; it is over the screen beneath as Textual's own `ModalScreen` is."""
+
+    DEFAULT_CSS = (
+        "Modal { layout: vertical; overflow-y: auto; background: $background 60%; &:ansi { background: transparent; } }"
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._modal = True
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         return super().dismiss(result) if self.is_active else AwaitComplete()

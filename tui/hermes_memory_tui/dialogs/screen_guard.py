@@ -1,22 +1,19 @@
-"""`ScreenGuard`: what Textual's screens get wrong: selection in widgets that disappear, as toasts do, and sizes that are past."""
+"""`GuardedScreen`: what Textual's screens get wrong: selection in widgets that disappear, and sizes that are past."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen, ScreenResultType
 
 if TYPE_CHECKING:
     from textual import events
     from textual.geometry import Offset
-    from textual.screen import Screen
     from textual.selection import SelectState
     from textual.widget import Widget
 
-    Base = Screen[Any]
-else:
-    Base = object
 
-
-class ScreenGuard(Base):
+class GuardedScreen(Screen[ScreenResultType]):
     """A screen that has the size of the terminal, and never selects in a widget that was removed.
 
     Textual tells a screen that it has laid out its size once more. While the screen is busy that comes after sizes

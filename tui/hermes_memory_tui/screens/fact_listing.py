@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -150,12 +150,8 @@ class ListingScreen(MainPanes):
         names = {f"{sort.name} {descending}": (sort, descending) for sort, descending in fact_columns.ORDERS}
         choices = [Choice(name, fact_columns.ORDERS[order]) for name, order in names.items()]
 
-        def choose(name: str | None) -> None:
-            if name is not None:
-                self._sort_by(*names[name])
-
         at = f"{self._view.sort.name} {self._view.descending}"
-        self.app.push_screen(Picker("sort order", choices, at=at), choose)
+        self.ask_then(Picker("sort order", choices, at=at), lambda name: self._sort_by(*names[name]))
 
     def on_fact_table_head_clicked(self, message: FactTable.HeadClicked) -> None:
         """Order by a column, and the other way round when it is in that order already."""
@@ -307,7 +303,7 @@ class ListingScreen(MainPanes):
     def _is_paused(self) -> bool:
         app: Any = self.app
         self.title_bar.paused = app.pause_note
-        self.show_basket()
+        self.gathering.show()
         return bool(self.title_bar.paused)
 
     def on_following_toggled(self) -> None:
@@ -545,10 +541,10 @@ class ListingScreen(MainPanes):
         self._was_seen = True
         self.follow_missed()
         self._redraw_ages()
-        self.show_basket()
+        self.gathering.show()
 
-    def show_pending(self, pending: Mapping[str, str]) -> None:
-        self.table.show_pending(pending)
+    def show_pending(self) -> None:
+        self.table.show_pending(self.gathering.pending)
 
     def _redraw_ages_at_rest(self) -> None:
         app: Any = self.app

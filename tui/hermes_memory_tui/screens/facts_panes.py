@@ -6,32 +6,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 
 from hermes_memory_store.model import Fact
 
 if TYPE_CHECKING:
-    from hermes_memory_tui.system.inspector_state import InspectorState
     from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
-from hermes_memory_tui.dialogs.gather_mixin import GatherMixin
-from hermes_memory_tui.dialogs.screen_guard import ScreenGuard
 from hermes_memory_tui.model.memory import Memory, Overview
+from hermes_memory_tui.screens.memory_screen import MemoryScreen
 from hermes_memory_tui.widgets.agents_panel import AgentsPanel
 from hermes_memory_tui.widgets.fact_detail import FactDetail
 from hermes_memory_tui.widgets.fact_table import FactTable
 from hermes_memory_tui.widgets.gauge_panel import GaugePanel
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
-from hermes_memory_tui.widgets.title_bar import TitleBar
 from hermes_memory_tui.widgets.view_strip import ViewStrip
-from hermes_memory_tui.widgets.zoomable_panes import ZoomablePanes
-
-
-class PaneRow(Horizontal):
-    """Panes side by side."""
-
-    BLANK = True  # covered by them wholly: Textual need not draw its lines below theirs
 
 
 class PaneColumn(Vertical):
@@ -40,22 +30,16 @@ class PaneColumn(Vertical):
     BLANK = True
 
 
-class MainPanes(GatherMixin, ScreenGuard, ZoomablePanes):
+class MainPanes(MemoryScreen):
     """The tree, the table, the fact and the gauge. Narrow terminals show one of the first three at a time."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (160, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     AUTO_FOCUS = "#facts"
     AGENTS_TITLE: ClassVar[str] = "agents"
     BLANK = True
 
-    kept: InspectorState
-
     def __init__(self, memory: Memory, overview: Overview) -> None:
-        super().__init__()
-        self.memory = memory
+        super().__init__(memory)
         self.overview = overview
-        self.title_bar = TitleBar(id="title")
         self.strip = ViewStrip("facts")
         self.tree_pane = ScopeTree(id="scopes")
         self.agents_pane = AgentsPanel(id="agents")
@@ -68,7 +52,7 @@ class MainPanes(GatherMixin, ScreenGuard, ZoomablePanes):
     def compose(self) -> ComposeResult:
         yield self.title_bar
         yield self.strip
-        with PaneRow(id="body"):
+        with self.body:
             with PaneColumn(id="side"):
                 yield self.tree_pane
                 yield self.agents_pane

@@ -15,11 +15,11 @@ from textual.content import Content
 from hermes_memory_store.errors import ArgumentError, FactConflict, StoreError, UnknownFact
 from hermes_memory_store.model import Fact, Gauge, Scope, Tier
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_tui.dialogs.gather_mixin import SHOWN_BY, gather_binding
 from hermes_memory_tui.model import bulk_actions
-from hermes_memory_tui.model.bulk_actions import BulkAction, Preview
+from hermes_memory_tui.model.bulk_actions import BulkAction
 from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
 from hermes_memory_tui.screens.fact_listing import ListingScreen
+from hermes_memory_tui.screens.memory_screen import SHOWN_BY, WriteBinding, gather_binding
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.view_strip import OpenConversation
 
@@ -36,29 +36,31 @@ class MainScreen(ListingScreen):
     """The first screen, with the facts."""
 
     BINDING_GROUP_TITLE = "Memory"
-    WRITES = frozenset(
-        {"edit", "new", "archive", "restore", "pin", "warm", "cool", "move", "purge", "undo", "redo", "undo_fact"}
-        | {"close_scope", "reopen_scope"}
-    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", id="main.search", tooltip="Search and filter the facts"),
         Binding("v", "views", "Views", id="main.views", tooltip="Open a saved search", show=False),
-        Binding("e", "edit", "Edit", id="fact.edit", tooltip="Edit the content of the fact"),
-        Binding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
-        Binding("a", "archive", "Archive", id="fact.archive", tooltip="Archive the selected facts"),
-        Binding("u", "undo", "Undo", id="memory.undo", tooltip="Undo your latest change"),
-        Binding("U", "undo_fact", "Undo its change", id="fact.undo", tooltip="Undo the latest change of this fact"),
-        Binding("p", "pin", "Pin", id="fact.pin", tooltip="Pin or unpin; pressure never moves pinned facts"),
-        Binding("w", "warm", "Warm", id="fact.warm", tooltip="Move to the hot tier (in the context)"),
-        Binding("W", "cool", "Cool", id="fact.cool", tooltip="Move to the cold tier (search only)"),
-        Binding("m", "move", "Move", id="fact.move", tooltip="Move to another scope of the theme"),
-        Binding("P", "purge", "Purge", id="fact.purge", tooltip="Purge the selected facts, or the scope in the tree"),
+        WriteBinding("e", "edit", "Edit", id="fact.edit", tooltip="Edit the content of the fact"),
+        WriteBinding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
+        WriteBinding("a", "archive", "Archive", id="fact.archive", tooltip="Archive the selected facts"),
+        WriteBinding("u", "undo", "Undo", id="memory.undo", tooltip="Undo your latest change"),
+        WriteBinding(
+            "U", "undo_fact", "Undo its change", id="fact.undo", tooltip="Undo the latest change of this fact"
+        ),
+        WriteBinding("p", "pin", "Pin", id="fact.pin", tooltip="Pin or unpin; pressure never moves pinned facts"),
+        WriteBinding("w", "warm", "Warm", id="fact.warm", tooltip="Move to the hot tier (in the context)"),
+        WriteBinding("W", "cool", "Cool", id="fact.cool", tooltip="Move to the cold tier (search only)"),
+        WriteBinding("m", "move", "Move", id="fact.move", tooltip="Move to another scope of the theme"),
+        WriteBinding(
+            "P", "purge", "Purge", id="fact.purge", tooltip="Purge the selected facts, or the scope in the tree"
+        ),
         gather_binding("fact"),
         Binding("x", "export", "Export", id="fact.export", tooltip="Export the marked or listed facts"),
-        Binding("r", "restore", "Restore", id="fact.restore", tooltip="Restore to the hot tier"),
-        Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Redo", show=False),
-        Binding("c", "close_scope", "Close scope", id="scope.close", tooltip="Close the scope and cool its hot facts"),
-        Binding(
+        WriteBinding("r", "restore", "Restore", id="fact.restore", tooltip="Restore to the hot tier"),
+        WriteBinding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Redo", show=False),
+        WriteBinding(
+            "c", "close_scope", "Close scope", id="scope.close", tooltip="Close the scope and cool its hot facts"
+        ),
+        WriteBinding(
             "o",
             "reopen_scope",
             "Reopen",
@@ -99,7 +101,7 @@ class MainScreen(ListingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "search" and self.filter_line is not None and self.focused is self.filter_line.input:
             return False
-        return not (self.memory.read_only and action in self.WRITES)
+        return super().check_action(action, parameters)
 
     def action_differences(self) -> None:
         self.detail_pane.differences = not self.detail_pane.differences
@@ -124,16 +126,15 @@ class MainScreen(ListingScreen):
             self.notify("Type a search first; ctrl+s then saves it.", severity="warning", timeout=4)
             return
 
-        def save(name: str | None) -> None:
-            if name is not None:
-                self.kept.save_view(name, line)
-                self._show_saved_view_result(f"View {name!r} saved; v opens it.")
+        def save(name: str) -> None:
+            self.kept.save_view(name, line)
+            self._show_saved_view_result(f"View {name!r} saved; v opens it.")
 
         def check(name: str) -> str:
             return f"View {name!r} exists: replace it?" if name in self.kept.views else ""
 
         says = [Content.styled(to_printable(line), "$dim")]
-        self.app.push_screen(Question("save this search", says, type_in="as", check=check), save)
+        self.ask_then(Question("save this search", says, type_in="as", check=check), save)
 
     def action_views(self) -> None:
         from hermes_memory_tui.dialogs.picker import Picker
@@ -201,13 +202,12 @@ class MainScreen(ListingScreen):
                 raise ArgumentError("the marked facts belong to several themes; move one theme at a time")
             return bulk_actions.move_to_scope(label)
 
-        def choose(key: str | None) -> None:
-            if key is not None:
-                label = None if key == "none" else key.removeprefix(NEW if key.startswith(NEW) else "=")
-                self.on_chosen(partial(move_to, label), keys)
+        def choose(key: str) -> None:
+            label = None if key == "none" else key.removeprefix(NEW if key.startswith(NEW) else "=")
+            self.on_chosen(partial(move_to, label), keys)
 
         title = f"move to a scope of {first.theme}"
-        self.app.push_screen(Picker(title, choices, typing=True, new="new scope"), choose)
+        self.ask_then(Picker(title, choices, typing=True, new="new scope"), choose)
 
     def action_purge(self) -> None:
         """Erase permanently: the whole scope when the tree has the focus, else the selected facts."""
@@ -215,7 +215,7 @@ class MainScreen(ListingScreen):
         if scope is None:
             self.on_chosen(lambda _: bulk_actions.PURGE)
             return
-        self.preview_then_write(
+        self.writes.preview_then_run(
             lambda: self.memory.preview_scope(scope.theme, scope.label),
             lambda: self.memory.purge_scope(scope.theme, scope.label),
             self._after_action,
@@ -227,58 +227,26 @@ class MainScreen(ListingScreen):
         :param choose: returns the action for these facts
         """
         keys = keys or self.table.selected_keys
-        if not keys:
-            return
-
-        def facts_and_act() -> tuple[list[Fact], BulkAction]:
-            facts = self.memory.facts_for_write(keys)
-            return facts, choose(facts)
-
-        def one() -> ActionResult:
-            facts, act = facts_and_act()
-            return self.memory.run_action(act, facts)
-
-        if self.is_gathering and choose(()) is not bulk_actions.PURGE:
-            self._gather_chosen(facts_and_act)
-            return
-        self.table.let_go(keys)
-        if len(keys) == 1 and choose(()) is not bulk_actions.PURGE:
-            self.write(one, self.table.action_unmark)
-            return
-        looked: list[tuple[list[Fact], BulkAction]] = []
-
-        def preview() -> Preview:
-            facts, act = facts_and_act()
-            looked.append((facts, act))
-            return self.memory.preview_action(act, facts)
-
-        self.preview_then_write(preview, lambda: self.memory.run_action(looked[0][1], looked[0][0]), self._after_action)
-
-    def _gather_chosen(self, load: Callable[[], tuple[list[Fact], BulkAction]]) -> None:
-        from hermes_memory_tui.basket.pending_changes import to_fact_subject
-
-        def gather() -> str:
-            facts, act = load()
-            return self.basket.gather(act.name, [to_fact_subject(fact) for fact in facts], act.scope)
-
-        self.gather(gather, self.table.action_unmark)
+        if keys:
+            load = partial(self.memory.facts_for_write, keys)
+            self.writes.change_facts(load, choose, self.table, keys, self._after_action)
 
     def _after_action(self) -> None:
         self.table.action_unmark()
         self._forget_erased()
 
     def action_undo(self) -> None:
-        if not self.take_back_gathered():
+        if not self.gathering.take_back():
             place = self.tree_pane.place
-            self.write(partial(self.memory.undo, place.theme.name if place.theme else None))
+            self.writes.run(partial(self.memory.undo, place.theme.name if place.theme else None))
 
     def action_redo(self) -> None:
-        self.write(self.memory.redo)
+        self.writes.run(self.memory.redo)
 
     def action_undo_fact(self) -> None:
         fact = self.table.fact
         if fact is not None:
-            self.write(lambda: self.memory.undo_change(self.memory.newest_change_of(fact)))
+            self.writes.run(lambda: self.memory.undo_change(self.memory.newest_change_of(fact)))
 
     def action_copy_uid(self) -> None:
         self._copy([fact.uid for fact in self._copy_targets()])
@@ -303,77 +271,24 @@ class MainScreen(ListingScreen):
             self.notify("Copied.", timeout=2)
 
     def action_export(self) -> None:
-        """Export the marked facts, else all listed ones, to a file."""
-        from hermes_memory_tui.dialogs.question import Question
-        from hermes_memory_tui.model import fact_export
+        from hermes_memory_tui.screens.table_export import ask_for_export
 
-        keys = self._export_keys()
-        if not keys:
-            return
-        noun = "marked fact" if self.table.marked else "listed fact"
-        what = f"export {display_formats.pluralise(len(keys), noun)}"
-        says = [Content.styled(".jsonl keeps everything, .md is readable text, .csv has the columns shown", "$dim")]
-        dialog = Question(what, says, type_in="file", start="~/facts.jsonl", check=fact_export.export_name_problem)
-        self.app.push_screen(dialog, lambda file: self._export_to(file, keys) if file is not None else None)
-
-    def _export_keys(self) -> Sequence[int]:
-        return list(self.table.marked) or list(self.table.keys_between(0, self.table.row_count))
-
-    def find_export_problem(self, file: str) -> str:
-        """Return what is wrong with the name of a file to write the facts to; it is replaced only where `x` asks first."""
-        from hermes_memory_tui.model import fact_export
-
-        problem = fact_export.export_name_problem(file)
-        if problem.endswith("?"):
-            return f"{file} exists; choose another name, or x asks whether to replace it"
-        return problem if self._export_keys() else "no facts are listed"
-
-    def export_to(self, file: str) -> None:
-        """Write the marked facts, else all listed ones, to a file."""
-        self._export_to(file, self._export_keys())
-
-    def _export_to(self, file: str, keys: Sequence[int]) -> None:
-        from hermes_memory_tui.model import fact_export
-
-        # Asked before whether a file that is there may be replaced.
-        replace = bool(fact_export.export_name_problem(file))
-        # Where facts of several themes are listed, a mark in each row says whose it is.
-        columns = (*self.table.columns, *(["theme"] if self.table.hues else []))
-        self.run_worker(partial(self._export, keys, file, columns, replace), thread=True, group="exporting")
-
-    def _export(self, keys: Sequence[int], file: str, columns: Sequence[str], replace: bool) -> None:
-        def progress(done: int) -> None:
-            self.app.call_from_thread(self._show_exported, done, len(keys))
-
-        try:
-            done = self.memory.export(keys, file, columns=columns, replace=replace, progress=progress)
-        except StoreError as error:
-            self.app.call_from_thread(self.show_error, error)
-        else:
-            noted = self.memory.record_unjournaled(
-                ActionResult(f"{display_formats.pluralise(done, 'fact')} written to {file}", back="")
-            )
-            self.app.call_from_thread(self.notify, f"{noted.said}.", timeout=6, markup=False)
-        self.app.call_from_thread(self.show_counts)
-
-    def _show_exported(self, done: int, total: int) -> None:
-        self.table.set_subtitle(f"writing {done:,} of {total:,} facts")
+        ask_for_export(self, self.table, self.show_counts)
 
     # Scopes
 
     def action_close_scope(self) -> None:
-        scope = self._scope()
-        if scope is not None and self.is_gathering:
-            self.gather_scopes("close", [scope])
-        elif scope is not None:
-            self.write(lambda: self.memory.close_scope(scope.theme, scope.label))
+        self._change_scope("close", self.memory.close_scope)
 
     def action_reopen_scope(self) -> None:
+        self._change_scope("reopen", self.memory.reopen_scope)
+
+    def _change_scope(self, action: str, act: Callable[[str, str], ActionResult]) -> None:
         scope = self._scope()
-        if scope is not None and self.is_gathering:
-            self.gather_scopes("reopen", [scope])
+        if scope is not None and self.gathering.is_on:
+            self.gathering.add_change(action, [scope])
         elif scope is not None:
-            self.write(lambda: self.memory.reopen_scope(scope.theme, scope.label))
+            self.writes.run(lambda: act(scope.theme, scope.label))
 
     def _scope(self) -> Scope | None:
         """Return the scope selected in the tree, else that of the fact under the cursor."""
@@ -414,7 +329,7 @@ class MainScreen(ListingScreen):
             self.notify("Superseded by a newer fact; restore it first with r.", severity="warning", timeout=5)
             return
         gauge = self._gauge_of(fact.theme)
-        text = self._draft(fact.uid) or (self.basket.pending_edit(fact.uid) if self.is_gathering else None)
+        text = self._draft(fact.uid) or (self.gathering.basket.pending_edit(fact.uid) if self.gathering.is_on else None)
         self.open_editor(FactEditor(fact, self.memory.content_limit(fact.theme), text, self._save_edit, gauge))
 
     def action_new(self) -> None:
@@ -435,7 +350,7 @@ class MainScreen(ListingScreen):
         fact = self.table.fact
         at = fact.theme if fact is not None else names[0]
         picker = Picker("theme of the new fact", [Choice(name, name) for name in names], typing=True, at=at)
-        self.app.push_screen(picker, lambda name: self._write_new(name) if name is not None else None)
+        self.ask_then(picker, self._write_new)
 
     def _write_new(self, theme: str, scope: str = "") -> None:
         from hermes_memory_tui.screens.fact_editor import NewFactEditor
@@ -470,7 +385,7 @@ class MainScreen(ListingScreen):
     def _forget_purged_changes(self) -> None:
         """Take facts that were erased out of the basket, which repeats their content."""
         if self.kept.basket(self.file):
-            forget = partial(self.basket.forget_purged_in, self.memory, self.say_purged)
+            forget = partial(self.gathering.basket.forget_purged_in, self.memory, self.gathering.show_purged)
             self.run_worker(forget, thread=True, group="gathering")
 
     def _offer_drafts(self) -> None:
@@ -539,8 +454,8 @@ class MainScreen(ListingScreen):
     def _save_edit(self, editor: Editor) -> None:
         base, text = editor.base, editor.area.text
         if base is not None:
-            edit = self._gather_edit if self.is_gathering else self.memory.edit_fact
-            self.write_text(
+            edit = self._gather_edit if self.gathering.is_on else self.memory.edit_fact
+            self.writes.run_text(
                 lambda agreed: edit(base, text, confirmed=agreed),
                 lambda: editor.dismiss(None),
                 partial(self._not_saved, editor),
@@ -548,19 +463,19 @@ class MainScreen(ListingScreen):
 
     def _gather_edit(self, base: Fact, text: str, *, confirmed: bool = False) -> ActionResult:
         from hermes_memory_tui.basket.basket_run import preview_edit
-        from hermes_memory_tui.basket.pending_changes import to_fact_subject
+        from hermes_memory_tui.basket.pending_changes import to_subject
 
         content = self.memory.dry_run(lambda store: preview_edit(store, base, text, confirmed=confirmed))
         if content == base.content:
             return ActionResult(f"{display_formats.fact_name(base)} unchanged", back="")
-        return ActionResult(self.basket.gather("edit", [to_fact_subject(base)], content), back=SHOWN_BY)
+        return ActionResult(self.gathering.basket.gather("edit", [to_subject(base)], content), back=SHOWN_BY)
 
     def _save_new(self, editor: Editor) -> None:
         from hermes_memory_tui.screens.fact_editor import NewFactEditor
 
         assert isinstance(editor, NewFactEditor)
         theme, scope, line = editor.theme_name, editor.scope, editor.line()
-        self.write_text(
+        self.writes.run_text(
             lambda agreed: self.memory.add_fact(theme, line, scope, confirmed=agreed),
             lambda: editor.dismiss(None),
             partial(self._not_saved, editor),
@@ -590,11 +505,8 @@ class MainScreen(ListingScreen):
 
     # Writing
 
-    def _finish_write(self, done: ActionResult, then: Callable[[], object] | None) -> None:
-        super()._finish_write(done, then)
-        if done.show is not None:
-            self.go_to_fact(done.show)
-
-    def after_write(self) -> None:
+    def after_write(self, done: ActionResult) -> None:
         self.try_follow_changes()
         self.table.settle()
+        if done.show is not None:
+            self.go_to_fact(done.show)

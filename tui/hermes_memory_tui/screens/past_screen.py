@@ -148,9 +148,9 @@ class PastScreen(MainScreen):
             return
         facts = self.memory.facts_for_write(self.table.selected_keys)
         if facts:
-            self.write_in_present(lambda: restore_past_facts(self._present, facts), self.table.action_unmark)
+            self.writes.run_in_present(lambda: restore_past_facts(self._present, facts), self.table.action_unmark)
 
-    def after_write(self) -> None:
+    def after_write(self, done: ActionResult) -> None:
         """Leave the past unchanged: the write was made in the present."""
 
     def go_to_fact(self, uid: str) -> None:

@@ -10,11 +10,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_tui.dialogs.screen_guard import ScreenGuard
+from hermes_memory_tui.dialogs.screen_guard import GuardedScreen
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.key_line import KeyLine
@@ -22,7 +21,7 @@ from hermes_memory_tui.widgets.key_line import KeyLine
 Choice = Literal["upgrade", "read_only", "quit"]
 
 
-class UpgradeScreen(ScreenGuard, Screen[Memory]):
+class UpgradeScreen(GuardedScreen[Memory]):
     """Dismissed with the opened memory; the app exits when the person chooses to change nothing."""
 
     CSS_PATH = "upgrade.tcss"

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
 from hermes_memory_bridge.connect.hooks.host_states import HostState, list_host_states
@@ -21,6 +21,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.agent_counts import count_agents
@@ -95,7 +96,6 @@ class AgentsView(BaseView[AgentsData]):
     NAME = "agents"
     TITLE_OF_LIST = "sessions"
     BINDING_GROUP_TITLE = "Agents"
-    WRITES = BaseView.WRITES | {"undo_session", "end_session", "revoke"}
     TICK_S = 1.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
@@ -110,9 +110,9 @@ class AgentsView(BaseView[AgentsData]):
         GridColumn("client", 6, least=96, most=16),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("U", "undo_session", "Undo all", id="agents.undo", tooltip="Undo all writes of the session"),
-        Binding("K", "end_session", "End", id="agents.end", tooltip="End the session and release its lease"),
-        Binding("X", "revoke", "Revoke token", id="agents.revoke", tooltip="Revoke the session's token"),
+        WriteBinding("U", "undo_session", "Undo all", id="agents.undo", tooltip="Undo all writes of the session"),
+        WriteBinding("K", "end_session", "End", id="agents.end", tooltip="End the session and release its lease"),
+        WriteBinding("X", "revoke", "Revoke token", id="agents.revoke", tooltip="Revoke the session's token"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -252,12 +252,10 @@ class AgentsView(BaseView[AgentsData]):
             lambda one: GridCell(to_printable(one.client or "–"), "dim"),
         )
 
-    def _apply_filter(self) -> None:
-        super()._apply_filter()
+    def match_count(self) -> str:
         left_out = 0 if self.data is None else max(0, self.data.ended - MOST_ENDED)
-        if self.list_filter is not None and left_out:
-            listed = f"{self.grid.row_count:,} of {len(self.grid.all_rows):,}"
-            self.list_filter.show_match_count(f"{listed} listed, {left_out:,} that ended are not")
+        listed = super().match_count()
+        return f"{listed} listed, {left_out:,} that ended are not" if left_out else listed
 
     @property
     def session(self) -> Session | None:
@@ -357,7 +355,7 @@ class AgentsView(BaseView[AgentsData]):
 
     def _revoke(self, token: str) -> None:
         said = f"token {to_printable(token)} revoked"
-        self.write(lambda: self.memory.run_write(lambda store: store.credentials.revoke(token), said, back=""))
+        self.writes.run(lambda: self.memory.run_write(lambda store: store.credentials.revoke(token), said, back=""))
 
 
 def host_row(state: HostState, now: int) -> GridRow:

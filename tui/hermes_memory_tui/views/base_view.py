@@ -1,6 +1,6 @@
 """`BaseView`: what all views share: title, strip, and a list with a text, both updated while others write.
 
-A view reads in a thread (`load`) and draws the result (`draw`). It changes the memory through `GatherMixin`.
+A view reads in a thread (`load`) and draws the result (`draw`). It changes the memory through its `writes`.
 """
 
 from __future__ import annotations
@@ -12,29 +12,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
+from textual.containers import Vertical
 from textual.timer import Timer
 
 from hermes_memory_store.database import driver
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.gather_mixin import GatherMixin
-from hermes_memory_tui.dialogs.screen_guard import ScreenGuard
 from hermes_memory_tui.model.memory import Memory, Overview
+from hermes_memory_tui.screens.memory_screen import MemoryScreen, WriteBinding
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.list_tools import ListTools
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn
 from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.text_panel import Line, TextPanel
-from hermes_memory_tui.widgets.title_bar import TitleBar, update_title_bar
+from hermes_memory_tui.widgets.title_bar import update_title_bar
 from hermes_memory_tui.widgets.view_strip import ViewStrip
-from hermes_memory_tui.widgets.zoomable_panes import ZoomablePanes
 
 if TYPE_CHECKING:
+    from hermes_memory_tui.model.memory import ActionResult
     from hermes_memory_tui.model.past_memory import Way
     from hermes_memory_tui.screens.facts_screen import MainScreen
+    from hermes_memory_tui.widgets.filter_line import SearchInput
 
 FIRST_S = 0.1
 """How long a view that opens waits for its data before it is drawn without: what was open before is seen meanwhile."""
@@ -77,20 +76,20 @@ class InspectorApp(Protocol):
         """Open a view of the catalogue, and return it; None for the facts."""
 
 
-class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
+class BaseView(MemoryScreen, Generic[T]):
     """Base class of a view. A subclass names its columns, loads, and draws."""
 
     CSS_PATH = "../screens/view.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (160, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     AUTO_FOCUS = "#grid"
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", id="view.filter", tooltip="Filter the list", show=False),
+        Binding("s", "sort", "Sort", id="view.sort", tooltip="Sort by a column", show=False),
+        Binding("x", "export", "Export", id="view.export", tooltip="Export the list", show=False),
         Binding("escape", "back", "Back", id="view.back", tooltip="Back", show=False),
-        Binding("u", "undo", "Undo", id="view.undo", tooltip="Undo your latest change"),
-        Binding("ctrl+r", "redo", "Redo", id="view.redo", tooltip="Redo", show=False),
+        WriteBinding("u", "undo", "Undo", id="view.undo", tooltip="Undo your latest change"),
+        WriteBinding("ctrl+r", "redo", "Redo", id="view.redo", tooltip="Redo", show=False),
         Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the detail text", show=False),
     ]
-    WRITES = frozenset({"undo", "redo"})
     NAME: ClassVar[str]
     TITLE_OF_LIST: ClassVar[str]
     COLUMNS: ClassVar[Sequence[GridColumn]]
@@ -98,11 +97,10 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
     """How often what depends on the time is drawn anew: ages, and when it was changed last."""
 
     def __init__(self, memory: Memory) -> None:
-        super().__init__()
-        self.memory = memory
-        self.title_bar = TitleBar(id="title")
+        super().__init__(memory)
         self.strip = ViewStrip(self.NAME)
         self.grid = Grid(self.COLUMNS)
+        self.list_tools = ListTools(self, self.grid, self.NAME, self.match_count)
         self.pages = TextPanel()
         self.data: T | None = None
         self._epoch = -1
@@ -138,7 +136,7 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
         yield self.title_bar
         yield self.strip
         yield from self.above_list()
-        with Horizontal(id="body"):
+        with self.body:
             with Vertical(id="list"):
                 yield self.grid
                 yield from self.below_list()
@@ -153,7 +151,7 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
 
     def on_mount(self) -> None:
         self.grid.border_title = self.TITLE_OF_LIST
-        self.restore_layout()
+        self.list_tools.restore_layout()
         self.set_timer(FIRST_S, self._end_first_wait)
         self.set_interval(self.TICK_S, self._redraw_ages)
 
@@ -177,7 +175,7 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
         self._update_title_error()
         self.title_bar.capture_stop = self.memory.find_capture_stop()
         self.title_bar.paused = self.inspector.pause_note
-        self.show_basket()
+        self.gathering.show()
         if self.title_bar.paused and self.data is not None:
             return
         if self._epoch != self.memory.epoch or self._trouble is not None:
@@ -261,7 +259,7 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
 
     def pending_cell(self, uid: str, text: str = "") -> GridCell | None:
         """Return a cell with what waits in the basket for a fact or scope, and a text after it; None when nothing waits."""
-        waits = self.pending.get(uid)
+        waits = self.gathering.pending.get(uid)
         return None if waits is None else GridCell(f"→ {waits}  {text}".rstrip(), "warning", bold=True)
 
     def load(self, store: Store) -> T:
@@ -324,8 +322,31 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
         if self.focused is self.pages or self.has_class("-show-text"):
             self.remove_class("-show-text")
             self.grid.focus()
-        elif not self.clear_list():
+        elif not self.list_tools.clear():
             self.inspector.go_back()
+
+    async def action_search(self) -> None:
+        await self.list_tools.open_filter()
+
+    def on_filter_line_query_changed(self) -> None:
+        self.list_tools.apply_filter()
+
+    def on_search_input_exited(self, message: SearchInput.Exited) -> None:
+        self.list_tools.close_filter()
+
+    def match_count(self) -> str:
+        """Return how many rows the filter leaves, as the filter line says it."""
+        return f"{self.grid.row_count:,} of {len(self.grid.all_rows):,}"
+
+    def action_sort(self) -> None:
+        self.list_tools.choose_order()
+
+    def on_grid_sort_chosen(self, message: Grid.SortChosen) -> None:
+        if message.list is self.grid:
+            self.list_tools.save_layout()
+
+    def action_export(self) -> None:
+        self.list_tools.ask_file()
 
     def action_copy_text(self) -> None:
         self.app.copy_to_clipboard(self.pages.plain)
@@ -333,16 +354,16 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
 
     # What a person does
 
-    def after_write(self) -> None:
+    def after_write(self, done: ActionResult) -> None:
         """Reload after a write made here, without waiting for the next poll."""
         self.reload()
 
     def action_undo(self) -> None:
-        if not self.take_back_gathered():
-            self.write(self.memory.undo)
+        if not self.gathering.take_back():
+            self.writes.run(self.memory.undo)
 
     def action_redo(self) -> None:
-        self.write(self.memory.redo)
+        self.writes.run(self.memory.redo)
 
     def show_read_error(self, error: StoreError | None) -> None:
         """Show in the title that the store cannot be read, for as long as that lasts."""
@@ -357,16 +378,3 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
         # The first screen looks after the file for all views: that it is gone shows there, not in what is read.
         trouble = self.inspector.main.title_bar.trouble if self._trouble is None else str(self._trouble)
         self.title_bar.trouble = trouble
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (action in self.WRITES and self.memory.read_only)
-
-    def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
-        """Open a dialog, and call `then` with its answer unless the person cancelled."""
-        self.app.push_screen(dialog, partial(pass_answer, then))
-
-
-def pass_answer(then: Any, answer: str | None) -> None:
-    """Pass on an answer, if one was given."""
-    if answer is not None:
-        then(answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,11 +14,11 @@ from hermes_memory_store.memory_tests.memory_case import CaseStart
 from hermes_memory_store.model import ContextBlock, Fact, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.gather_mixin import gather_binding
-from hermes_memory_tui.dialogs.memory_test_dialog import CaseDraft, MemoryTestMixin, to_test_binding
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import BulkAction
 from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.screens.memory_screen import WriteBinding, gather_binding
+from hermes_memory_tui.screens.memory_test_dialog import CaseDraft, ask_for_test, to_test_binding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import reason_lines
 from hermes_memory_tui.text.display_formats import pluralise
@@ -40,14 +40,13 @@ class ContextData:
     budget: int
 
 
-class ContextView(MemoryTestMixin, BaseView[ContextData]):
+class ContextView(BaseView[ContextData]):
     """The facts that may be given on the left, the best first; why the selected one is or is not, and the exact text, on the
     right."""
 
     NAME = "told"
     TITLE_OF_LIST = "context"
     BINDING_GROUP_TITLE = "Context"
-    WRITES = BaseView.WRITES | {"pin", "cool", "archive"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 6),
         GridColumn("fact"),
@@ -66,9 +65,11 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
             tooltip="Context of the previous theme",
             show=False,
         ),
-        Binding("p", "pin", "Pin", id="told.pin", tooltip="Pin or unpin the fact; pinned facts come first"),
-        Binding("W", "cool", "Cool", id="told.cool", tooltip="Move to the cold tier: searchable, not in the context"),
-        Binding("a", "archive", "Archive", id="told.archive", tooltip="Archive the fact"),
+        WriteBinding("p", "pin", "Pin", id="told.pin", tooltip="Pin or unpin the fact; pinned facts come first"),
+        WriteBinding(
+            "W", "cool", "Cool", id="told.cool", tooltip="Move to the cold tier: searchable, not in the context"
+        ),
+        WriteBinding("a", "archive", "Archive", id="told.archive", tooltip="Archive the fact"),
         gather_binding("told"),
         to_test_binding("told"),
     ]
@@ -166,7 +167,10 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
             self.grid.cursor = 0
             self.reload()
 
-    def draft_case(self) -> CaseDraft | None:
+    def action_make_test(self) -> None:
+        ask_for_test(self, self._draft_case())
+
+    def _draft_case(self) -> CaseDraft | None:
         fact = self._fact()
         return None if fact is None else CaseDraft(fact.theme, start=CaseStart(), lines=(fact.notation,))
 
@@ -174,34 +178,21 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         return None if self.data is None else next((one for one in self.data.ranked if one.uid == self.grid.key), None)
 
     def action_pin(self) -> None:
-        facts = self._selected_facts()
-        self._act(bulk_actions.UNPIN if all(fact.pinned for fact in facts) else bulk_actions.PIN)
+        self._act(lambda facts: bulk_actions.UNPIN if all(fact.pinned for fact in facts) else bulk_actions.PIN)
 
     def action_cool(self) -> None:
-        self._act(bulk_actions.COOL)
+        self._act(lambda _: bulk_actions.COOL)
 
     def action_archive(self) -> None:
-        self._act(bulk_actions.ARCHIVE)
+        self._act(lambda _: bulk_actions.ARCHIVE)
 
-    def show_pending(self, pending: Mapping[str, str]) -> None:
+    def show_pending(self) -> None:
         if self.data is not None:
             self.draw(self.data)
 
-    def _selected_facts(self) -> list[Fact]:
-        wanted = set(self.grid.selected_keys)
-        return [one for one in self.data.ranked if one.uid in wanted] if self.data is not None else []
-
-    def _act(self, action: BulkAction) -> None:
+    def _act(self, choose: Callable[[Sequence[Fact]], BulkAction]) -> None:
         """Do something to the facts selected; to several only after a preview."""
-        facts = self._selected_facts()
-        if facts and self.is_gathering:
-            self.gather_facts(action.name, facts, self.grid.action_unmark)
-        elif len(facts) == 1:
-            self.grid.let_go(self.grid.selected_keys)
-            self.write(lambda: self.memory.run_action(action, facts))
-        elif facts:
-            self.preview_then_write(
-                lambda: self.memory.preview_action(action, facts),
-                lambda: self.memory.run_action(action, facts),
-                self.grid.action_unmark,
-            )
+        keys = self.grid.selected_keys
+        facts = [fact for fact in self.data.ranked if fact.uid in keys] if self.data is not None else []
+        if facts:
+            self.writes.change_facts(lambda: facts, choose, self.grid, keys, self.grid.action_unmark)

@@ -15,10 +15,10 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import FINAL, Memory
+from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.origin_text import origin_values
-from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.paged_view import PagedView
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
@@ -49,7 +49,6 @@ class ConversationsView(PagedView[ConversationsData]):
     BINDING_GROUP_TITLE = "Conversations"
     LINE = "search messages"
     PAGE = 300
-    WRITES = BaseView.WRITES | {"purge"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
@@ -59,7 +58,9 @@ class ConversationsView(PagedView[ConversationsData]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", id="turns.search", tooltip="Search messages"),
-        Binding("P", "purge", "Purge", id="turns.purge", tooltip="Purge this theme's conversations (cannot be undone)"),
+        WriteBinding(
+            "P", "purge", "Purge", id="turns.purge", tooltip="Purge this theme's conversations (cannot be undone)"
+        ),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -214,7 +215,7 @@ class ConversationsView(PagedView[ConversationsData]):
         dialog = Question(f"purge the conversations of {to_printable(theme)}", lines, armed_by=theme, alarm=True)
         self.ask_then(
             dialog,
-            lambda _: self.write(
+            lambda _: self.writes.run(
                 lambda: self.memory.run_write(
                     lambda store: store.turns.purge(theme),
                     lambda gone: f"{display_formats.pluralise(gone, 'message')} purged",

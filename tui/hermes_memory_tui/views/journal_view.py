@@ -23,12 +23,12 @@ from hermes_memory_tui.model.journal_pages import (
 )
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.view_catalog import FACTS
+from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold_verb
 from hermes_memory_tui.text.origin_text import origin_values
-from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.paged_view import PagedView
 from hermes_memory_tui.views.session_actions import confirm_undo_fold, load_named_rows, to_row_lines
 from hermes_memory_tui.widgets import change_text
@@ -56,7 +56,6 @@ class JournalView(PagedView[JournalPage]):
     BINDING_GROUP_TITLE = "Journal"
     LINE = "words  by:person  by:agent-name  theme:marketing  op:edit,archive  #1036"
     PAGE = 400
-    WRITES = BaseView.WRITES | {"undo_change"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("#", 5, right=True, least=60, most=8),
         GridColumn("ago", 4, right=True),
@@ -70,7 +69,7 @@ class JournalView(PagedView[JournalPage]):
         Binding(
             "slash", "search", "Search", id="journal.filter", tooltip="Words, by:agent theme:x op:edit, or #number"
         ),
-        Binding("U", "undo_change", "Undo", id="journal.undo", tooltip="Undo this change, whoever made it"),
+        WriteBinding("U", "undo_change", "Undo", id="journal.undo", tooltip="Undo this change, whoever made it"),
         Binding(
             "left_square_bracket",
             "step_back",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
 from hermes_memory_store.clock import DAY_MS
@@ -26,6 +26,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import DEFAULT
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text.display_formats import fact_name, fit_text, format_count, format_sparkline, pluralise
 from hermes_memory_tui.views.base_view import BaseView
@@ -79,7 +80,6 @@ class PressureView(BaseView[PressureData]):
     NAME = "pressure"
     TITLE_OF_LIST = "pressure"
     BINDING_GROUP_TITLE = "Pressure"
-    WRITES = BaseView.WRITES | {"relieve", "projects"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("theme / file"),
@@ -89,8 +89,8 @@ class PressureView(BaseView[PressureData]):
         GridColumn("24 hours", POINTS, least=84),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("L", "relieve", "Relieve", id="pressure.relieve", tooltip="Run relief, with a preview"),
-        Binding(
+        WriteBinding("L", "relieve", "Relieve", id="pressure.relieve", tooltip="Run relief, with a preview"),
+        WriteBinding(
             "J",
             "projects",
             "Projects",
@@ -310,7 +310,7 @@ class PressureView(BaseView[PressureData]):
         self.ask_then(question, lambda _: self._adopt())
 
     def _adopt(self) -> None:
-        self.write(
+        self.writes.run(
             lambda: self.memory.run_write(
                 lambda store: store.place_themes.adopt(), "each project has a theme of its own"
             )
@@ -322,7 +322,7 @@ class PressureView(BaseView[PressureData]):
         join = partial(
             self.memory.run_write, lambda store: store.projects.join(project, twin), f"{names} are one project"
         )
-        self.ask_then(Question(f"are {names} one project?", [reason]), lambda _: self.write(join))
+        self.ask_then(Question(f"are {names} one project?", [reason]), lambda _: self.writes.run(join))
 
     def _ask_split(self, plan: SplitPlan) -> None:
         project = self.memory.read_now(lambda store: store.place_themes.project_of(plan.source))
@@ -336,7 +336,7 @@ class PressureView(BaseView[PressureData]):
             self.ask_then(question, lambda _: self._split(plan))
 
     def _split(self, plan: SplitPlan) -> None:
-        self.write(
+        self.writes.run(
             lambda: self.memory.run_write(
                 lambda store: store.theme_split.split(plan), f"{pluralise(plan.moved_count, 'fact')} moved"
             )
@@ -368,7 +368,7 @@ class PressureView(BaseView[PressureData]):
         self.ask_then(Question(f"relieve {name}", lines), lambda _: self._relieve(theme.name, level))
 
     def _relieve(self, theme: str, level: PressureLevel) -> None:
-        self.write(
+        self.writes.run(
             lambda: self.memory.run_write(
                 lambda store: relieve_theme(theme, level, store),
                 lambda moved: f"{to_printable(theme)} relieved: {moved}",
@@ -387,7 +387,7 @@ class PressureView(BaseView[PressureData]):
         self.ask_then(Question("import evicted entries", lines), lambda _: self._rescue(theme, found))
 
     def _rescue(self, theme: str, found: list[EvictedEntry]) -> None:
-        self.write(lambda: self.memory.run_grouped_write(partial(rescue_entries, theme, found), rescue_summary))
+        self.writes.run(lambda: self.memory.run_grouped_write(partial(rescue_entries, theme, found), rescue_summary))
 
     def _ask_files(self) -> None:
         reports = [self._report("MEMORY.md"), self._report("USER.md")]
@@ -404,7 +404,7 @@ class PressureView(BaseView[PressureData]):
 
     def _relieve_files(self) -> None:
         theme, home = self._files_theme(), memory_files.hermes_home()
-        self.write(lambda: self.memory.relieve_files(theme, home, files_relief_summary))
+        self.writes.run(lambda: self.memory.relieve_files(theme, home, files_relief_summary))
 
 
 def gauge_bar_cell(pct: float, ink: str) -> GridCell:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
 from hermes_memory_bridge.trust import open_store_vault
@@ -16,11 +16,11 @@ from hermes_memory_store.intake.detector import explain_rule
 from hermes_memory_store.model import Fact, QuarantinedFact, Rule, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.gather_mixin import gather_binding
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.screens.fact_editor import Editor, FactEditor
+from hermes_memory_tui.screens.memory_screen import WriteBinding, gather_binding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
@@ -54,7 +54,6 @@ class ReviewView(BaseView[ReviewQueue]):
     NAME = "review"
     TITLE_OF_LIST = "quarantined"
     BINDING_GROUP_TITLE = "Review"
-    WRITES = BaseView.WRITES | {"approve", "refuse", "edit", "rules"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
@@ -63,13 +62,13 @@ class ReviewView(BaseView[ReviewQueue]):
         GridColumn("rule", 30, least=90),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("A", "approve", "Approve", id="review.approve", tooltip="Approve: move to the hot tier"),
-        Binding("e", "edit", "Edit", id="review.edit", tooltip="Edit; stays quarantined"),
-        Binding(
+        WriteBinding("A", "approve", "Approve", id="review.approve", tooltip="Approve: move to the hot tier"),
+        WriteBinding("e", "edit", "Edit", id="review.edit", tooltip="Edit; stays quarantined"),
+        WriteBinding(
             "D", "refuse", "Reject", id="review.refuse", tooltip="Reject: hidden, purged after the retention period"
         ),
         gather_binding("review"),
-        Binding(
+        WriteBinding(
             "R", "rules", "Rules", id="review.rules", tooltip="Always trust or reject this source, or remove a rule"
         ),
     ]
@@ -205,7 +204,7 @@ class ReviewView(BaseView[ReviewQueue]):
     def action_refuse(self) -> None:
         self._settle(lambda store, uids: store.facts.refuse(uids), "rejected")
 
-    def show_pending(self, pending: Mapping[str, str]) -> None:
+    def show_pending(self) -> None:
         if self.data is not None:
             self.draw(self.data)
 
@@ -215,13 +214,15 @@ class ReviewView(BaseView[ReviewQueue]):
         found = [one.fact for one in self.data.waiting if one.fact.uid in uids] if self.data is not None else []
         if not found:
             return
-        if self.is_gathering:
-            self.gather_facts("approve" if said == "approved" else "reject", found, self.grid.action_unmark)
+        if self.gathering.is_on:
+            self.gathering.add_change(
+                "approve" if said == "approved" else "reject", found, then=self.grid.action_unmark
+            )
             return
         what = display_formats.fact_name(found[0])
         if len(found) > 1:
             what = display_formats.pluralise(len(found), "fact")
-        self.write(lambda: self.memory.run_write(lambda store: act(store, uids), f"{what} {said}"))
+        self.writes.run(lambda: self.memory.run_write(lambda store: act(store, uids), f"{what} {said}"))
 
     def action_edit(self) -> None:
         one = self.selected_entry
@@ -232,7 +233,7 @@ class ReviewView(BaseView[ReviewQueue]):
     def _save(self, editor: Editor) -> None:
         base, text = editor.base, editor.area.text
         if base is not None:
-            self.write_text(
+            self.writes.run_text(
                 lambda agreed: self.memory.edit_fact(base, text, confirmed=agreed),
                 lambda: editor.dismiss(None),
                 lambda error: editor.show_refusal(str(error)),
@@ -265,7 +266,7 @@ class ReviewView(BaseView[ReviewQueue]):
         where = f"{to_printable(source)} in {to_printable(theme)}"
         done = f"{rule} for {where}" if rule else f"suspicious facts from {where} are quarantined again"
         back = "R removes the rule." if rule else ""
-        self.write(
+        self.writes.run(
             lambda: self.memory.run_write(lambda store: store.sources.set_rule(theme, source, rule), done, back=back)
         )
 

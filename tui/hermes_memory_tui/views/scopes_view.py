@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
 from hermes_memory_store.errors import StoreError
@@ -18,10 +18,10 @@ from hermes_memory_store.memory.sessions import SILENT_TURNS
 from hermes_memory_store.model import Fact, FactFilter, Scope, ScopeStatus, ThemeSummary, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.gather_mixin import gather_binding
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import ActionResult, Memory, list_scopes
+from hermes_memory_tui.screens.memory_screen import WriteBinding, gather_binding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
@@ -61,7 +61,6 @@ class ScopesView(BaseView[ScopesData]):
     NAME = "scopes"
     TITLE_OF_LIST = "scopes"
     BINDING_GROUP_TITLE = "Scopes"
-    WRITES = BaseView.WRITES | {"close_scope", "reopen_scope", "rename_scope", "merge_scope", "purge_scope"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("", 2),
@@ -74,18 +73,18 @@ class ScopesView(BaseView[ScopesData]):
         GridColumn("opened", 6, right=True, least=70),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "close_scope", "Close", id="scopes.close", tooltip="Close the scope and cool its hot facts"),
-        Binding(
+        WriteBinding("c", "close_scope", "Close", id="scopes.close", tooltip="Close the scope and cool its hot facts"),
+        WriteBinding(
             "o",
             "reopen_scope",
             "Reopen",
             id="scopes.reopen",
             tooltip="Reopen the scope and warm the facts its closing cooled",
         ),
-        Binding("N", "rename_scope", "Rename", id="scopes.rename", tooltip="Rename the scope"),
-        Binding("m", "merge_scope", "Merge", id="scopes.merge", tooltip="Merge into another scope"),
+        WriteBinding("N", "rename_scope", "Rename", id="scopes.rename", tooltip="Rename the scope"),
+        WriteBinding("m", "merge_scope", "Merge", id="scopes.merge", tooltip="Merge into another scope"),
         gather_binding("scopes"),
-        Binding("P", "purge_scope", "Purge", id="scopes.purge", tooltip="Purge its facts (cannot be undone)"),
+        WriteBinding("P", "purge_scope", "Purge", id="scopes.purge", tooltip="Purge its facts (cannot be undone)"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -106,8 +105,8 @@ class ScopesView(BaseView[ScopesData]):
         self.grid.empty = ("No scopes yet.", "", "an agent opens one with its first write to it")
         self.grid.set_subtitle(display_formats.pluralise(len(data.scopes), "scope"))
         rows = list(data.rows)
-        for place, row in enumerate(rows) if self.pending else ():
-            waits = self.pending.get(str(row.key))
+        for place, row in enumerate(rows) if self.gathering.pending else ():
+            waits = self.gathering.pending.get(str(row.key))
             if waits is not None:
                 name = GridCell(f"{row.cells[NAME_COLUMN].text}  → {waits}", "warning", bold=True)
                 rows[place] = replace(row, cells=(*row.cells[:NAME_COLUMN], name, *row.cells[NAME_COLUMN + 1 :]))
@@ -120,7 +119,7 @@ class ScopesView(BaseView[ScopesData]):
             self.data = replace(self.data, rows=rows)
         super().redraw()
 
-    def show_pending(self, pending: Mapping[str, str]) -> None:
+    def show_pending(self) -> None:
         if self.data is not None:
             self.draw(self.data)
 
@@ -183,11 +182,11 @@ class ScopesView(BaseView[ScopesData]):
     def _act_on_scopes(self, word: str, act: Callable[[str, str], ActionResult]) -> None:
         """Do something to the scopes selected; to several in one change, once the person has seen which."""
         scopes = self.selected_scopes
-        if scopes and self.is_gathering:
-            self.gather_scopes(word, scopes, then=self.grid.action_unmark)
+        if scopes and self.gathering.is_on:
+            self.gathering.add_change(word, scopes, then=self.grid.action_unmark)
         elif len(scopes) == 1:
             self.grid.let_go(self.grid.selected_keys)
-            self.write(lambda: act(scopes[0].theme, scopes[0].label))
+            self.writes.run(lambda: act(scopes[0].theme, scopes[0].label))
         elif scopes:
             lines = [scope_line(scope) for scope in scopes]
             lines.append(Content.styled("One change; u undoes it.", "$dim"))
@@ -195,7 +194,7 @@ class ScopesView(BaseView[ScopesData]):
             self.grid.let_go(self.grid.selected_keys)
             self.ask_then(
                 Question(f"{word} {what}", lines),
-                lambda _: self.write(
+                lambda _: self.writes.run(
                     lambda: self.memory.run_grouped_write(
                         lambda _: [act(scope.theme, scope.label) for scope in scopes], f"{word} of {what} done"
                     ),
@@ -216,7 +215,7 @@ class ScopesView(BaseView[ScopesData]):
             self.ask_then(dialog, partial(self._rename, scope))
 
     def _rename(self, scope: Scope, label: str) -> None:
-        self.write(
+        self.writes.run(
             lambda: self.memory.run_write(
                 lambda store: store.scopes.rename(scope.theme, scope.label, label),
                 f"scope {to_printable(scope.label)} is now {to_printable(label)}",
@@ -251,8 +250,8 @@ class ScopesView(BaseView[ScopesData]):
         )
 
     def _confirm_merge(self, scopes: Sequence[Scope], into: str) -> None:
-        if self.is_gathering:
-            self.gather_scopes("merge", scopes, into, self.grid.action_unmark)
+        if self.gathering.is_on:
+            self.gathering.add_change("merge", scopes, into, self.grid.action_unmark)
             return
         lines: list[Line] = [
             *(scope_line(scope) for scope in scopes),
@@ -266,7 +265,7 @@ class ScopesView(BaseView[ScopesData]):
         def merge(store: Store) -> int:
             return sum(len(store.scopes.merge(scope.theme, scope.label, into).uids) for scope in scopes)
 
-        self.write(
+        self.writes.run(
             lambda: self.memory.run_grouped_write(
                 merge,
                 lambda moved: (
@@ -284,7 +283,7 @@ class ScopesView(BaseView[ScopesData]):
         if self.grid.marked:
             self.notify("Scopes are purged one at a time; - clears the marks.", severity="warning", timeout=4)
             return
-        self.preview_then_write(
+        self.writes.preview_then_run(
             lambda: self.memory.preview_scope(scope.theme, scope.label),
             lambda: self.memory.purge_scope(scope.theme, scope.label),
         )

@@ -45,7 +45,7 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
     """Undo a change; one of several rows is shown first, to its last row, and undone when the person confirms."""
     memory, lead = view.memory, fold.lead
     if fold.size == 1:
-        view.write(lambda: memory.undo_change(lead))
+        view.writes.run(lambda: memory.undo_change(lead))
         return
 
     def look() -> tuple[list[Change], dict[int, str], Sequence[str]]:
@@ -66,10 +66,10 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
         ]
         view.ask_then(
             Question(f"undo change #{fold.first}", lines),
-            lambda _: view.write(lambda: memory.undo_change(lead, fold.changes)),
+            lambda _: view.writes.run(lambda: memory.undo_change(lead, fold.changes)),
         )
 
-    view.look_then(look, ask)
+    view.writes.look_then(look, ask)
 
 
 def load_named_rows(store: Store, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[int, str]]:
@@ -124,10 +124,10 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
         ]
         view.ask_then(
             Question(f"undo writes of {to_printable(session.title)}", lines),
-            lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
+            lambda _: view.writes.run(lambda: view.memory.undo_session(session.theme, session.name)),
         )
 
-    view.look_then(look, ask)
+    view.writes.look_then(look, ask)
 
 
 def left_lines(left: Sequence[str]) -> list[Line]:
@@ -152,7 +152,7 @@ def confirm_end_session(view: BaseView[Any], session: Session) -> None:
         ),
         Content.styled("Its writes stay. A running agent opens a new session on its next call.", "$dim"),
     ]
-    view.ask_then(Question("end session", lines), lambda _: view.write(partial(end_session, view.memory, session)))
+    view.ask_then(Question("end session", lines), lambda _: view.writes.run(partial(end_session, view.memory, session)))
 
 
 def end_session(memory: Memory, session: Session) -> Any:

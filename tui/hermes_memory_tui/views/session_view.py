@@ -14,9 +14,10 @@ from hermes_memory_store.memory_tests.memory_case import CaseStart
 from hermes_memory_store.model import Change, Session, format_notation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.memory_test_dialog import CaseDraft, MemoryTestMixin, to_test_binding
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.screens.memory_screen import WriteBinding
+from hermes_memory_tui.screens.memory_test_dialog import CaseDraft, ask_for_test, to_test_binding
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats, reason_lines
 from hermes_memory_tui.text.change_subjects import change_subject
@@ -54,13 +55,12 @@ class SessionActivity:
     named: dict[int, str]
 
 
-class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
+class SessionView(BaseView[SessionActivity]):
     """One row per event."""
 
     NAME = "agent"
     TITLE_OF_LIST = "activity"
     BINDING_GROUP_TITLE = "Session"
-    WRITES = BaseView.WRITES | {"undo_session", "end_session"}
     TICK_S = 1.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
@@ -73,8 +73,8 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
         Binding("l,right", "kind(1)", "Filter", id="agent.kind", tooltip="Filter: all, calls, context, writes"),
         Binding("h,left", "kind(-1)", "Previous filter", id="agent.kind_before", tooltip="Previous filter", show=False),
         Binding("=", "compare", "Diff", id="agent.compare", tooltip="Diff the context with the previous one"),
-        Binding("U", "undo_session", "Undo all", id="agent.undo", tooltip="Undo all writes of the session"),
-        Binding("K", "end_session", "End", id="agent.end", tooltip="End the session and release its lease"),
+        WriteBinding("U", "undo_session", "Undo all", id="agent.undo", tooltip="Undo all writes of the session"),
+        WriteBinding("K", "end_session", "End", id="agent.end", tooltip="End the session and release its lease"),
         to_test_binding("agent"),
     ]
 
@@ -220,7 +220,10 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
             self._known[told.id] = self.memory.read_now(lambda store: store.context_records.facts(told))
         return self._known[told.id]
 
-    def draft_case(self) -> CaseDraft | None:
+    def action_make_test(self) -> None:
+        ask_for_test(self, self._draft_case())
+
+    def _draft_case(self) -> CaseDraft | None:
         """Return what was asked where the cursor is: in that record, or in the last one before that call or write."""
         if self.data is None or not isinstance(self.grid.key, tuple):
             return None

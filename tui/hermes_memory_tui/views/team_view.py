@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
 from hermes_memory_store.installation import to_install_command
@@ -17,6 +17,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.sync.wire_format import SyncConflict, SyncRow
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import ActionResult, Memory
+from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import bridge_client, palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
@@ -59,7 +60,6 @@ class TeamView(BaseView[TeamData]):
     NAME = "team"
     TITLE_OF_LIST = "shared with a team"
     BINDING_GROUP_TITLE = "Team"
-    WRITES = BaseView.WRITES | {"sync_now", "pause", "keep", "take_back"}
     TICK_S = 2.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
@@ -70,24 +70,30 @@ class TeamView(BaseView[TeamData]):
         GridColumn("state", 16),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("S", "sync_now", "Sync", id="team.now", tooltip="Sync with the team database now"),
-        Binding(
+        WriteBinding("S", "sync_now", "Sync", id="team.now", tooltip="Sync with the team database now"),
+        WriteBinding(
             "Z",
             "pause",
             "Pause sync",
             id="team.pause",
             tooltip="Pause or resume sync; writes queue up",
         ),
-        Binding("less_than_sign", "keep('mine')", "Mine", id="team.mine", tooltip="Resolve: keep the current version"),
-        Binding(
+        WriteBinding(
+            "less_than_sign", "keep('mine')", "Mine", id="team.mine", tooltip="Resolve: keep the current version"
+        ),
+        WriteBinding(
             "greater_than_sign",
             "keep('theirs')",
             "Theirs",
             id="team.theirs",
             tooltip="Resolve: use the overridden version",
         ),
-        Binding("ampersand", "keep('both')", "Both", id="team.both", tooltip="Resolve: keep both as separate facts"),
-        Binding("U", "take_back", "Undo theirs", id="team.take_back", tooltip="Take back all that a teammate wrote"),
+        WriteBinding(
+            "ampersand", "keep('both')", "Both", id="team.both", tooltip="Resolve: keep both as separate facts"
+        ),
+        WriteBinding(
+            "U", "take_back", "Undo theirs", id="team.take_back", tooltip="Take back all that a teammate wrote"
+        ),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -197,7 +203,7 @@ class TeamView(BaseView[TeamData]):
         dialog = Question(f"keep {keep}", conflict_detail(one, self.memory.now()))
         self.ask_then(
             dialog,
-            lambda _: self.write(
+            lambda _: self.writes.run(
                 lambda: self.memory.run_write(
                     lambda store: store.sync.standing.resolve(one.uid, keep, theme=one.theme),
                     f"conflict resolved: {said}",
@@ -223,7 +229,7 @@ class TeamView(BaseView[TeamData]):
             ]
             self.ask_then(
                 Question(f"take back {facts}", lines),
-                lambda _: self.write(
+                lambda _: self.writes.run(
                     lambda: self.memory.run_write(
                         lambda store: store.sync.standing.undo_teammate(role),
                         f"{facts} of {to_printable(role)} taken back",
@@ -231,7 +237,7 @@ class TeamView(BaseView[TeamData]):
                 ),
             )
 
-        self.look_then(lambda: self.memory.preview_undo_teammate(role), ask)
+        self.writes.look_then(lambda: self.memory.preview_undo_teammate(role), ask)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "keep" and not self.memory.read_only and not (self.data and self.data.conflicts):

@@ -25,6 +25,7 @@ from hermes_memory_tui.basket.basket_run import (
 from hermes_memory_tui.basket.pending_changes import Basket, PendingChange, Subject
 from hermes_memory_tui.dialogs.confirm_dialog import MAX_SIDE_EFFECTS, gauge_line, side_effect_line
 from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.line_differences import LineDifference, compare_lines
 from hermes_memory_tui.views.base_view import BaseView
@@ -66,7 +67,6 @@ class BasketView(BaseView[BasketData]):
     NAME = "basket"
     TITLE_OF_LIST = "basket"
     BINDING_GROUP_TITLE = "Basket"
-    WRITES = BaseView.WRITES | {"remove", "take_theirs", "take_mine", "put_off"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("change", 22),
@@ -75,22 +75,22 @@ class BasketView(BaseView[BasketData]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "do_all", "Do all", id="basket.do", tooltip="Do all changes as one, or none", priority=True),
-        Binding("d,delete", "remove", "Remove", id="basket.remove", tooltip="Take the change out of the basket"),
-        Binding(
+        WriteBinding("d,delete", "remove", "Remove", id="basket.remove", tooltip="Take the change out of the basket"),
+        WriteBinding(
             "less_than_sign",
             "take_mine",
             "Mine",
             id="basket.mine",
             tooltip="Changed meanwhile: do the change all the same",
         ),
-        Binding(
+        WriteBinding(
             "greater_than_sign",
             "take_theirs",
             "Theirs",
             id="basket.theirs",
             tooltip="Changed meanwhile: leave the fact as it is",
         ),
-        Binding(
+        WriteBinding(
             "I", "put_off", "Ignore", id="basket.skip", tooltip="Leave this one in the basket when the rest is done"
         ),
         Binding(
@@ -112,7 +112,7 @@ class BasketView(BaseView[BasketData]):
         """Try the changes: they are made and taken back on the writing connection, which may wait for its turn."""
         if self.memory.read_only:
             return
-        self._gathered.forget_purged_in(self.memory, self.say_purged)
+        self._gathered.forget_purged_in(self.memory, self.gathering.show_purged)
         changes, began = self._gathered.changes, time.monotonic()
         self._tried = BasketData(changes, self.memory.dry_run(partial(preview_basket, changes=changes)))
         self._rests_until = time.monotonic() + REST * (time.monotonic() - began)
@@ -228,7 +228,7 @@ class BasketView(BaseView[BasketData]):
         def finish() -> None:
             self._is_doing = False
             self._gathered.finish(changes)
-            self.show_basket()
+            self.gathering.show()
             if not self._gathered.changes and self.is_current:
                 self.app.pop_screen()
 
@@ -239,7 +239,7 @@ class BasketView(BaseView[BasketData]):
 
         if not self._is_doing:
             self._is_doing = True
-            self.write(
+            self.writes.run(
                 lambda: self.memory.run_grouped_write(partial(apply_basket, changes=changes), say_done),
                 finish,
                 refuse,
@@ -285,7 +285,7 @@ class BasketView(BaseView[BasketData]):
         self._show_changed()
 
     def action_undo(self) -> None:
-        self.write(self.memory.undo)  # what was done last, not what was gathered: `d` takes that out
+        self.writes.run(self.memory.undo)  # what was done last, not what was gathered: `d` takes that out
 
     def action_sort(self) -> None:
         self.notify("Changes stand in the order in which they will be done.", timeout=4)
@@ -298,7 +298,7 @@ class BasketView(BaseView[BasketData]):
         """Go back from the result to the list, or to where the basket was opened."""
         if self.focused is self.pages or self.has_class("-show-text"):
             super().action_back()
-        elif not self.clear_list():
+        elif not self.list_tools.clear():
             self.app.pop_screen()
 
     def _undecided(self) -> tuple[ChangeOutcome, OutdatedSubject] | None:
@@ -315,7 +315,7 @@ class BasketView(BaseView[BasketData]):
     def _show_changed(self) -> None:
         if self._gathered.trouble:
             self.notify(f"Not saved: {self._gathered.trouble}.", severity="warning", timeout=5, markup=False)
-        self.show_basket()
+        self.gathering.show()
         self.reload()
 
 

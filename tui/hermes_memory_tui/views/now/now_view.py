@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -102,7 +102,7 @@ class NowView(BaseView[NowState]):
         yield self.title_bar
         yield self.strip
         yield self.said
-        with Horizontal(id="body"):
+        with self.body:
             with Vertical(id="now-left"):
                 yield self.agents
                 yield self.memories

@@ -15,6 +15,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import ActionResult, Memory
 from hermes_memory_tui.model.view_catalog import NOW
+from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import discovery
 from hermes_memory_tui.system.discovery import DiscoveredSource
 from hermes_memory_tui.text.display_formats import pluralise
@@ -41,7 +42,6 @@ class StartView(BaseView[StartData]):
     NAME = "start"
     TITLE_OF_LIST = "on this machine"
     BINDING_GROUP_TITLE = "Start"
-    WRITES = BaseView.WRITES | {"new_fact"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("kind", 22),
@@ -50,7 +50,7 @@ class StartView(BaseView[StartData]):
         GridColumn("next", 12, least=70),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "new_fact", "New fact", id="start.new", tooltip="Write a fact by hand"),
+        WriteBinding("n", "new_fact", "New fact", id="start.new", tooltip="Write a fact by hand"),
         Binding("f5", "look_again", "Rescan", id="start.again", tooltip="Scan this machine again"),
     ]
 

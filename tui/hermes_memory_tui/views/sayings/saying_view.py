@@ -26,11 +26,12 @@ from hermes_memory_store.memory_tests.memory_case import CaseStart
 from hermes_memory_store.model import Fact, Tier, Turn
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.memory_test_dialog import CaseDraft, MemoryTestMixin, to_test_binding
 from hermes_memory_tui.dialogs.picker import NEW
 from hermes_memory_tui.dialogs.saying_picker import SayingPicker
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.view_catalog import FACTS
+from hermes_memory_tui.screens.memory_screen import WriteBinding
+from hermes_memory_tui.screens.memory_test_dialog import CaseDraft, ask_for_test, to_test_binding
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.highlight import STYLE, Span, merge_match_spans, split_at_spans, split_words
 from hermes_memory_tui.text.origin_text import origin_values
@@ -66,14 +67,13 @@ class SayingData:
     """The session's name for a person."""
 
 
-class SayingView(MemoryTestMixin, BaseView[SayingData]):
+class SayingView(BaseView[SayingData]):
     """The sentence above, one row for each fact it may come from."""
 
     CSS_PATH = "../../screens/view.tcss"  # Textual looks from the folder of the class
     NAME = "why"
     TITLE_OF_LIST = "most likely came from"
     BINDING_GROUP_TITLE = "Why did it say that?"
-    WRITES = BaseView.WRITES | {"undo_source"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("likely", BAR_CELLS),
         GridColumn("given", 9, right=True, least=50),
@@ -81,7 +81,9 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
         GridColumn("shares", 9, right=True, least=70),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("U", "undo_source", "Undo its change", id="why.undo", tooltip="Undo the change that wrote this fact"),
+        WriteBinding(
+            "U", "undo_source", "Undo its change", id="why.undo", tooltip="Undo the change that wrote this fact"
+        ),
         Binding("l,right", "show_detail", "Detail", id="why.detail", tooltip="Show the detail", show=False),
         to_test_binding("why"),
     ]
@@ -195,7 +197,10 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
             seq = source.then.wrote.seq
             confirm_undo_fold(self, self.memory.read_now(lambda store: ChangeFolds(store).of_row(seq)))
 
-    def draft_case(self) -> CaseDraft | None:
+    def action_make_test(self) -> None:
+        ask_for_test(self, self._draft_case())
+
+    def _draft_case(self) -> CaseDraft | None:
         """Return what the person asked before the sentence, or its session's start, with the facts it came from."""
         if self.data is None:
             return None
@@ -213,7 +218,7 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
     def action_back(self) -> None:
         if self.focused is self.pages or self.has_class("-show-text"):
             super().action_back()
-        elif not self.clear_list():
+        elif not self.list_tools.clear():
             self.app.pop_screen()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,13 +24,11 @@ from hermes_memory_store.notation.memory_spec import line_pattern
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.dialogs.picker import NEW, Picker
 from hermes_memory_tui.dialogs.question import Question
-from hermes_memory_tui.dialogs.write_mixin import WriteMixin
-from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.memory_test_file import case_file_places, find_case_file
 from hermes_memory_tui.widgets.lists.pick_list import Choice
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
+    from hermes_memory_tui.screens.memory_screen import MemoryScreen
 
 GIVEN, NEVER = "given ", "never "
 """What the key of a choice begins with."""
@@ -60,65 +58,56 @@ def to_test_binding(view: str) -> Binding:
     return Binding("T", "make_test", "Test", id=f"{view}.make_test", tooltip=tooltip)
 
 
-class MemoryTestMixin(WriteMixin):
-    """Adds the key to a view that says what the row under the cursor is about."""
-
-    memory: Memory
-    ask_then: Callable[[Screen[str | None], Callable[[str], None]], None]
-
-    def draft_case(self) -> CaseDraft | None:
-        """Return what is asked in the row under the cursor; None where nothing is."""
-        raise NotImplementedError
-
-    def action_make_test(self) -> None:
-        """Ask what must be given, or must never be, and where the test is kept."""
-        draft = self.draft_case()
-        if draft is None:
-            self.notify("Nothing was asked or given here.", timeout=4)
-            return
-        # What is expected stands first: the end of a long line is cut off.
-        choices = [
-            Choice(f"{key}{line}", f"{says} {to_printable(line)}", beside)
-            for key, says, lines, beside in (
-                (GIVEN, "must be given:", draft.left_out, "left out"),
-                (GIVEN, "must be given:", draft.lines, ""),
-                (NEVER, "must never be:", draft.lines, ""),
-            )
-            for line in lines
-        ]
-        title = f"new test · {to_printable(draft.name)}"
-        self.ask_then(
-            Picker(
-                title,
-                choices,
-                typing=not choices,
-                new="must be given",
-                empty="Type what must be given: D[db.id], or words.",
-            ),
-            partial(self._ask_file, draft),
+def ask_for_test(screen: MemoryScreen, draft: CaseDraft | None) -> None:
+    """Ask what must be given, or must never be, and where the test is kept."""
+    if draft is None:
+        screen.notify("Nothing was asked or given here.", timeout=4)
+        return
+    # What is expected stands first: the end of a long line is cut off.
+    choices = [
+        Choice(f"{key}{line}", f"{says} {to_printable(line)}", beside)
+        for key, says, lines, beside in (
+            (GIVEN, "must be given:", draft.left_out, "left out"),
+            (GIVEN, "must be given:", draft.lines, ""),
+            (NEVER, "must never be:", draft.lines, ""),
         )
+        for line in lines
+    ]
+    title = f"new test · {to_printable(draft.name)}"
+    screen.ask_then(
+        Picker(
+            title,
+            choices,
+            typing=not choices,
+            new="must be given",
+            empty="Type what must be given: D[db.id], or words.",
+        ),
+        partial(ask_file, screen, draft),
+    )
 
-    def _ask_file(self, draft: CaseDraft, choice: str) -> None:
-        try:
-            case = to_case(draft, choice)
-        except StoreError as error:
-            self.notify(f"{error.message}.", severity="error", timeout=8, markup=False)
-            return
-        path = find_case_file(self.memory.path) or case_file_places(self.memory.path)[0] / FILE_NAME
-        lines = [Content(line) for line in to_printable_lines(format_case(case))]
-        question = Question("add the test", lines, type_in="file", start=str(path), check=case_file_problem)
-        self.ask_then(question, partial(self._append_case, case))
 
-    def _append_case(self, case: MemoryCase, name: str) -> None:
-        path = Path(name).expanduser()
-        try:
-            case = with_free_name(path, case)
-            append_case(path, case)
-        except (StoreError, OSError) as error:
-            said = error.message if isinstance(error, StoreError) else f"cannot write {path}: {error.strerror or error}"
-            self.notify(said, severity="error", timeout=8, markup=False)
-        else:
-            self.notify(f"Test {case.name!r} added to {path}. Run it: hermes-memory-tui test", timeout=6, markup=False)
+def ask_file(screen: MemoryScreen, draft: CaseDraft, choice: str) -> None:
+    try:
+        case = to_case(draft, choice)
+    except StoreError as error:
+        screen.notify(f"{error.message}.", severity="error", timeout=8, markup=False)
+        return
+    path = find_case_file(screen.memory.path) or case_file_places(screen.memory.path)[0] / FILE_NAME
+    lines = [Content(line) for line in to_printable_lines(format_case(case))]
+    question = Question("add the test", lines, type_in="file", start=str(path), check=case_file_problem)
+    screen.ask_then(question, partial(append_to_file, screen, case))
+
+
+def append_to_file(screen: MemoryScreen, case: MemoryCase, name: str) -> None:
+    path = Path(name).expanduser()
+    try:
+        case = with_free_name(path, case)
+        append_case(path, case)
+    except (StoreError, OSError) as error:
+        why = error.message if isinstance(error, StoreError) else f"cannot write {path}: {error.strerror or error}"
+        screen.notify(why, severity="error", timeout=8, markup=False)
+    else:
+        screen.notify(f"Test {case.name!r} added to {path}. Run it: hermes-memory-tui test", timeout=6, markup=False)
 
 
 def to_case(draft: CaseDraft, choice: str) -> MemoryCase:
