@@ -170,22 +170,17 @@ class Writes:
         act: Callable[[], ActionResult],
         then: Callable[[], object] | None = None,
         otherwise: Callable[[StoreError], object] | None = None,
+        *,
+        in_present: bool = False,
     ) -> None:
         """Run a write in a thread; show what it did, or why it failed.
 
         :param then: called when it is done
         :param otherwise: called with the error instead of a notification
+        :param in_present: whether it changes the present, whatever moment is shown
         """
-        if not self._screen.refuse_in_past():
-            self.run_in_present(act, then, otherwise)
-
-    def run_in_present(
-        self,
-        act: Callable[[], ActionResult],
-        then: Callable[[], object] | None = None,
-        otherwise: Callable[[StoreError], object] | None = None,
-    ) -> None:
-        """Run a write as `run` does, whatever moment is shown."""
+        if not in_present and self._screen.refuse_in_past():
+            return
 
         def finish(done: ActionResult) -> None:
             self._count(-1)

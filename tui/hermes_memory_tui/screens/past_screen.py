@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
@@ -148,7 +149,8 @@ class PastScreen(MainScreen):
             return
         facts = self.memory.facts_for_write(self.table.selected_keys)
         if facts:
-            self.writes.run_in_present(lambda: restore_past_facts(self._present, facts), self.table.action_unmark)
+            restore = partial(restore_past_facts, self._present, facts)
+            self.writes.run(restore, self.table.action_unmark, in_present=True)
 
     def after_write(self, done: ActionResult) -> None:
         """Leave the past unchanged: the write was made in the present."""
