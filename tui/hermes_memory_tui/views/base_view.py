@@ -48,32 +48,19 @@ T = TypeVar("T")
 
 
 class InspectorApp(Protocol):
-    """What a view needs of the app."""
+    """What a view needs of the app: see `Inspector`."""
 
     @property
-    def main(self) -> MainScreen:
-        """The facts screen."""
-
-    def travel(self, way: Way, view: str | None = None) -> None:
-        """Go to another moment; every view shows it."""
-
-    def go_back(self) -> None:
-        """Leave a view: to the facts, or from the past to the present."""
-
+    def main(self) -> MainScreen: ...
     @property
-    def pause_note(self) -> str:
-        """What the title says while changes are not followed; empty while they are."""
-
+    def pause_note(self) -> str: ...
     @property
-    def is_watched(self) -> bool:
-        """Whether the person only watches."""
-
+    def is_watched(self) -> bool: ...
     @property
-    def is_at_rest(self) -> bool:
-        """Whether no key is being held."""
-
-    def open_view(self, name: str) -> BaseView[Any] | None:
-        """Open a view of the catalogue, and return it; None for the facts."""
+    def is_at_rest(self) -> bool: ...
+    def travel(self, way: Way, view: str | None = None) -> None: ...
+    def go_back(self) -> None: ...
+    def open_view(self, name: str) -> BaseView[Any] | None: ...
 
 
 class BaseView(MemoryScreen, Generic[T]):

@@ -313,8 +313,7 @@ class BasketView(BaseView[BasketData]):
         self.grid.focus()
 
     def _show_changed(self) -> None:
-        if self._gathered.trouble:
-            self.notify(f"Not saved: {self._gathered.trouble}.", severity="warning", timeout=5, markup=False)
+        self.gathering.show_trouble()
         self.gathering.show()
         self.reload()
 
