@@ -72,6 +72,8 @@ async def test_help_says_every_key_of_a_view(tmp_path: Path) -> None:
             text = screen_text(pilot)
             owners = [type(view), BaseView, *(type(pane) for pane in (view.grid, view.pages))]
             written = [one for owner in owners for one in vars(owner).get("BINDINGS", ()) if isinstance(one, Binding)]
+            anew = {one.key for one in vars(type(view)).get("BINDINGS", ())}
+            written = [one for one in written if one not in BaseView.BINDINGS or one.key not in anew]
             assert written
             assert [one.tooltip for one in written if one.tooltip not in text] == [], name
             await pilot.press("escape")
