@@ -136,7 +136,7 @@ def test_a_look_at_the_past_erases_no_file_of_a_workspace(
         store.facts.write("default", f"V[n{number}]: {number}")
         clock.forward(1000)
     rules = tmp_path / "work" / "rules.md"
-    store.rules_files.write(rules, "copilot", "default", "V[n8]: 8")
+    store.rules_files.write(rules, "cursor", "default", "V[n8]: 8")
     with open_store_at(store, clock.now - 1500) as past:
         assert len(said(past)) == 8
     assert rules.exists()

@@ -63,7 +63,7 @@ def test_only_facts_that_a_passing_test_rests_on_are_changed(memory: Store) -> N
 
 def test_the_store_stays_as_it_is_and_no_file_of_a_workspace_is_erased(memory: Store, tmp_path: Path) -> None:
     rules = tmp_path / "work" / "rules.md"
-    memory.rules_files.write(rules, "copilot", THEME, "C[billing.vat]: 19 %")
+    memory.rules_files.write(rules, "cursor", THEME, "C[billing.vat]: 19 %")
     before = memory.path.read_bytes()
     mutants(memory, "start = {}\ngiven = ['C[billing.vat]']\ntokens = 500")
     assert memory.path.read_bytes() == before

@@ -68,7 +68,7 @@ WRITING = {
     "told": {"pin", "cool", "archive"},
     "agents": {"undo_session", "end_session", "revoke"},
     "journal": {"undo_change"},
-    "review": {"approve", "refuse", "edit", "always", "never"},
+    "review": {"approve", "refuse", "edit", "rules"},
     "turns": {"purge"},
     "team": set(),
     "now": set(),
