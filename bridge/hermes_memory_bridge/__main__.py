@@ -17,29 +17,29 @@ ALIASES = ("stdio",)
 
 def main(args: list[str] | None = None) -> None:
     """Entry point of the console script. Exit codes: 0, 1 (it cannot be done), 2 (usage)."""
-    given = sys.argv[1:] if args is None else args
-    options = parse_shim_options(given[1:] if given[:1] and given[0] in ALIASES else given)
+    arguments = sys.argv[1:] if args is None else args
+    options = parse_shim_options(arguments[1:] if arguments[:1] and arguments[0] in ALIASES else arguments)
     if options is not None:
         gc.disable()  # until the host has its first answers: a start makes much and drops little
         from hermes_memory_bridge.wire.shim import run_shim as shim
 
         sys.exit(shim(options))
-    if given[:1] == ["serve"]:
+    if arguments[:1] == ["serve"]:
         from hermes_memory_bridge.daemon.daemon_start import parse_serve_options, run_daemon_process
         from hermes_memory_bridge.daemon.error_report import exit_code_of
 
-        serving = parse_serve_options(given[1:])
+        serving = parse_serve_options(arguments[1:])
         if serving is not None:
             sys.exit(exit_code_of(lambda: run_daemon_process(serving)))
     from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
 
-    sys.exit(run_bridge_command(given))
+    sys.exit(run_bridge_command(arguments))
 
 
-def parse_shim_options(given: list[str]) -> dict[str, str] | None:
+def parse_shim_options(arguments: list[str]) -> dict[str, str] | None:
     """Parse the options of a shim; None for the words of a command, or a mistake that the full parser explains."""
     options: dict[str, str] = {}
-    rest = iter(given)
+    rest = iter(arguments)
     for word in rest:
         name, equals, value = word.partition("=")
         if name not in SHIM_OPTIONS:

@@ -163,17 +163,17 @@ class Gate:
         kind, _, secret = authorization.decode("latin-1").partition(" ")
         if kind.lower() != "bearer" or not secret.strip():
             raise to_unauthorized_refusal("the Authorization header must read `Bearer <token>`")
-        known = await self.worker.read(lambda store: store.credentials.verify(secret.strip()))
-        if known is None:
+        credential = await self.worker.read(lambda store: store.credentials.verify(secret.strip()))
+        if credential is None:
             await self.wrong_tokens.slow_down(peer)
             raise to_unauthorized_refusal("this token is unknown, expired or revoked")
-        theme = resolve_theme(header=requested_theme, token=known.theme, environ={})
-        if theme != known.theme:
+        theme = resolve_theme(header=requested_theme, token=credential.theme, environ={})
+        if theme != credential.theme:
             # DESIGN lets the header name the theme; a token may not be used to speak for another one.
             raise HttpRefused(
-                403, "access.denied", f"this token speaks for {known.theme} only; leave X-Hermes-Session-Key out"
+                403, "access.denied", f"this token speaks for {credential.theme} only; leave X-Hermes-Session-Key out"
             )
-        return Identity(known.theme, known.rights, known)
+        return Identity(credential.theme, credential.rights, credential)
 
 
 def check_request_head(headers: list[Header]) -> None:

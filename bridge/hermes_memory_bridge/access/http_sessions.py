@@ -53,7 +53,7 @@ class HttpSessions:
         self._opening: set[HttpSession] = set()
 
     def open_sessions(self) -> dict[str, HttpSession]:
-        self._by_id = {name: one for name, one in self._by_id.items() if self._is_open(name)}
+        self._by_id = {name: session for name, session in self._by_id.items() if self._is_open(name)}
         return self._by_id
 
     async def end(self, name: str) -> None:
@@ -107,13 +107,15 @@ class HttpSessions:
         :raises HttpRefused: none is idle
         """
         here = self.open_sessions()
-        own = {name: one for name, one in here.items() if one.identity.client == identity.client}
-        opening = sum(one.identity.client == identity.client for one in self._opening)
+        own = {name: session for name, session in here.items() if session.identity.client == identity.client}
+        opening = sum(session.identity.client == identity.client for session in self._opening)
         most = MOST_OF_A_PROCESS if identity.credential_shown is None else MOST_OF_A_TOKEN
         if len(own) + opening >= most:
             return find_idlest_session(own, f"{identity.client} has {most} sessions open already; end some with DELETE")
         if identity.credential_shown is not None:
-            everybody = sum(one.identity.credential_shown is not None for one in (*here.values(), *self._opening))
+            everybody = sum(
+                session.identity.credential_shown is not None for session in (*here.values(), *self._opening)
+            )
             if everybody >= MOST_OF_TOKENS:
                 raise to_busy_refusal(f"tokens have {MOST_OF_TOKENS} sessions open already; try again later")
         return None
@@ -124,7 +126,7 @@ def find_idlest_session(sessions: dict[str, HttpSession], message: str) -> str:
 
     :raises HttpRefused: says when one will be idle enough
     """
-    idle = [(one.seen, name) for name, one in sessions.items() if not one.requests]
+    idle = [(session.seen, name) for name, session in sessions.items() if not session.requests]
     seen, name = min(idle, default=(time.monotonic(), ""))
     rest_s = seen + QUIET_S - time.monotonic()
     if rest_s > 0:

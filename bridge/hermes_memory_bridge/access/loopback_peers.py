@@ -37,9 +37,9 @@ def to_socket_diag_request(source: tuple[str, int], destination: tuple[str, int]
     addresses = struct.pack(
         "!HH4s12x4s12x", source[1], destination[1], socket.inet_aton(source[0]), socket.inet_aton(destination[0])
     )
-    wanted = (
+    states = (
         struct.pack("=BBBBI", socket.AF_INET, socket.IPPROTO_TCP, 0, 0, ANY)
         + addresses
         + struct.pack("=III", 0, ANY, ANY)
     )
-    return struct.pack("=IHHII", 16 + len(wanted), SOCK_DIAG_BY_FAMILY, 1, 0, 0) + wanted
+    return struct.pack("=IHHII", 16 + len(states), SOCK_DIAG_BY_FAMILY, 1, 0, 0) + states

@@ -50,7 +50,7 @@ class TokenWatch:
             if connection.credential_shown is not None
         }
         of_sessions = {session.identity.credential_shown for session in self.sessions.open_sessions().values()}
-        return of_connections | {one for one in of_sessions if one is not None}
+        return of_connections | {token for token in of_sessions if token is not None}
 
     async def end(self, ended: set[Credential]) -> None:
         """End the connections, streams and sessions of these tokens."""
@@ -61,5 +61,5 @@ class TokenWatch:
         for name, session in list(self.sessions.open_sessions().items()):
             if session.identity.credential_shown in ended:
                 await self.sessions.end(name)
-        for one in ended:
-            log.info("what was opened with an old secret or old rights of token %r was ended", one.name)
+        for token in ended:
+            log.info("what was opened with an old secret or old rights of token %r was ended", token.name)

@@ -63,7 +63,9 @@ class WrongTokens:
 
     def _count(self, peer: str, now: float) -> PeerFailures:
         if peer not in self._by_peer and len(self._by_peer) >= MOST_PEERS:
-            self._by_peer = {name: one for name, one in self._by_peer.items() if one.waiting or now - one.at < FORGET_S}
+            self._by_peer = {
+                name: peer for name, peer in self._by_peer.items() if peer.waiting or now - peer.at < FORGET_S
+            }
         failures = self._by_peer.setdefault(peer, PeerFailures())
         failures.count = failures.count + 1 if now - failures.at < FORGET_S else 1
         failures.at = now

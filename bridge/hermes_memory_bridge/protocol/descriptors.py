@@ -39,10 +39,10 @@ class DescriptorShares:
 def raise_descriptor_limit() -> int:
     """Raise the soft descriptor limit towards the hard one, up to `WANTED_LIMIT`; return the resulting limit."""
     soft, hard = (WANTED_LIMIT if limit == resource.RLIM_INFINITY else limit for limit in descriptor_limits())
-    wanted = min(hard, WANTED_LIMIT)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, descriptor_limits()[1]))
-    return max(soft, wanted)
+    limit = min(hard, WANTED_LIMIT)
+    if soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, descriptor_limits()[1]))
+    return max(soft, limit)
 
 
 def descriptor_limits() -> tuple[int, int]:

@@ -24,9 +24,9 @@ async def request_consent(
     context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams, message: str
 ) -> types.InputRequiredResult | ToolResult | None:
     """Return None when the user agrees; a refusal when not, or when nobody can be asked; else the request to send."""
-    given = (params.input_responses or {}).get(QUESTION)
-    if given is not None:
-        return None if is_consent(given) else to_declined_result()
+    response = (params.input_responses or {}).get(QUESTION)
+    if response is not None:
+        return None if is_consent(response) else to_declined_result()
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return to_no_elicitation_result(message)
@@ -34,22 +34,22 @@ async def request_consent(
     if not context.session.can_send_request:
         return types.InputRequiredResult(input_requests={QUESTION: types.ElicitRequest(params=question)})
     try:
-        said = await context.session.elicit_form(message, FORM, context.request_id)
+        answer = await context.session.elicit_form(message, FORM, context.request_id)
     except (MCPError, NoBackChannelError):
         return to_no_elicitation_result(message)
-    return None if is_consent(said) else to_declined_result()
+    return None if is_consent(answer) else to_declined_result()
 
 
-def is_consent(said: Any) -> bool:
-    content = getattr(said, "content", None)
-    return getattr(said, "action", None) == "accept" and isinstance(content, dict) and content.get("confirm") is True
+def is_consent(answer: Any) -> bool:
+    content = getattr(answer, "content", None)
+    return getattr(answer, "action", None) == "accept" and isinstance(content, dict) and content.get("confirm") is True
 
 
 def to_declined_result() -> ToolResult:
-    said = "the user did not agree; nothing was changed"
-    return ToolResult(f"error: {said}", {"error": {"code": "consent.declined", "message": said, "value": None}})
+    message = "the user did not agree; nothing was changed"
+    return ToolResult(f"error: {message}", {"error": {"code": "consent.declined", "message": message, "value": None}})
 
 
 def to_no_elicitation_result(message: str) -> ToolResult:
-    said = f"{message} Nothing was changed: ask the user, and call again with confirm: true if they agree."
-    return ToolResult(f"error: {said}", {"error": {"code": "consent.needed", "message": said, "value": None}})
+    text = f"{message} Nothing was changed: ask the user, and call again with confirm: true if they agree."
+    return ToolResult(f"error: {text}", {"error": {"code": "consent.needed", "message": text, "value": None}})

@@ -43,13 +43,13 @@ class FastPath:
         self.version: str | None = None
         """The revision that a handshake asked for."""
 
-    def find_plain_call(self, said: bytes) -> Message | None:
+    def find_plain_call(self, line: bytes) -> Message | None:
         """Return the message if it is an ordinary call that can be answered here."""
         if not self.ready:
-            self._watch(said)
-        if not self.ready or b'"tools/call"' not in said:
+            self._watch(line)
+        if not self.ready or b'"tools/call"' not in line:
             return None
-        message = parse_fast_message(said)
+        message = parse_fast_message(line)
         return message if message is not None and self._is_plain(message) else None
 
     async def answer(self, message: Message) -> bytes | None:
@@ -89,9 +89,9 @@ class FastPath:
             result["_meta"] = STAMP
         return result
 
-    def _watch(self, said: bytes) -> None:
+    def _watch(self, line: bytes) -> None:
         """Determine the era from the first messages. The first request decides."""
-        message = parse_fast_message(said)
+        message = parse_fast_message(line)
         if message is None:
             return
         method = message.get("method")
@@ -134,10 +134,10 @@ def has_modern_envelope(message: Message) -> bool:
     )
 
 
-def parse_fast_message(said: bytes) -> Message | None:
+def parse_fast_message(line: bytes) -> Message | None:
     """Parse a line as a message; None leaves it to the SDK, which refuses invalid ones."""
     try:
-        message = json.loads(said)
+        message = json.loads(line)
     except (ValueError, RecursionError):
         return None
     return message if isinstance(message, dict) else None

@@ -34,20 +34,20 @@ async def read_greeting(reader: asyncio.StreamReader) -> Hello:
     """
     async with asyncio.timeout(GREETING_S):
         try:
-            said = await reader.readline()
+            line = await reader.readline()
         except ValueError:
-            said = b"{}"
-    if not said:
+            line = b"{}"
+    if not line:
         raise ConnectionResetError
     try:
-        hello = json.loads(said)
+        hello = json.loads(line)
     except (ValueError, RecursionError):
         hello = None
     if not isinstance(hello, dict) or hello.get("hermes-memory") != 1:
         raise ArgumentError(
             'this socket is for `hermes-memory-bridge`, whose first line is {"hermes-memory": 1}; '
             "for HTTP use mcp.sock beside it",
-            said[:60],
+            line[:60],
         )
     return hello
 
@@ -71,7 +71,7 @@ async def read_client_lines(reader: asyncio.StreamReader, writer: asyncio.Stream
     """The beginning of a line that is too long: most clients say the id first."""
     while True:
         try:
-            said = await reader.readuntil()
+            line = await reader.readuntil()
         except asyncio.LimitOverrunError as error:
             part = await reader.readexactly(error.consumed)
             head = head or part[:MOST_HEAD].removeprefix(BOM_UTF8)
@@ -82,23 +82,23 @@ async def read_client_lines(reader: asyncio.StreamReader, writer: asyncio.Stream
             writer.write(to_parse_error_line(head, f"a message has at most {MAX_LINE} bytes"))
             head = b""
             continue
-        yield said.removeprefix(BOM_UTF8)
+        yield line.removeprefix(BOM_UTF8)
 
 
-def to_parse_error_line(said: bytes, why: str | None = None) -> bytes:
+def to_parse_error_line(line: bytes, explanation: str | None = None) -> bytes:
     """Return the error for an invalid message; it contains the request's id if that can be determined."""
     code, reason = -32700, "not JSON"
-    text = said.decode("utf-8", "surrogateescape")
+    text = line.decode("utf-8", "surrogateescape")
     message: Any = parse_half_object(text, 0)
     with contextlib.suppress(ValueError, RecursionError):
         message = json.loads(text)
         code, reason = -32600, "not a message of MCP: malformed, or with lone surrogates"
     try:
-        said.decode()
+        line.decode()
     except UnicodeDecodeError as error:
-        byte = f"0x{said[error.start]:02x} at {error.start}"
+        byte = f"0x{line[error.start]:02x} at {error.start}"
         code, reason = -32700, f"not UTF-8: byte {byte}; send the message as UTF-8, nothing was done"
-    refusal = {"code": code, "message": why or reason}
+    refusal = {"code": code, "message": explanation or reason}
     return encode_message_line({"jsonrpc": "2.0", "id": find_answer_id(message), "error": refusal})
 
 
@@ -118,31 +118,31 @@ class BatchAnswers:
         self.open: list[tuple[list[Any], list[bytes]]] = []
         """Of each batch the ids that lack an answer, and the answers."""
 
-    def split(self, said: bytes, version: str | None) -> list[bytes]:
+    def split(self, line: bytes, version: str | None) -> list[bytes]:
         """Return the messages of a line; none of a batch that is refused.
 
         :param version: the revision of the protocol, as far as one was agreed upon
         """
-        if not said.lstrip().startswith(b"["):
-            return [said]
+        if not line.lstrip().startswith(b"["):
+            return [line]
         try:
-            messages = json.loads(said.decode("utf-8", "surrogateescape"))
+            messages = json.loads(line.decode("utf-8", "surrogateescape"))
         except (ValueError, RecursionError):
-            return [said]
+            return [line]
         answered = [
-            one
-            for one in messages or [None]
-            if not isinstance(one, dict) or ("id" in one and one.keys().isdisjoint(("result", "error")))
+            message
+            for message in messages or [None]
+            if not isinstance(message, dict) or ("id" in message and message.keys().isdisjoint(("result", "error")))
         ]
         if version == BATCH_REVISION and messages:
             if answered:
-                self.open.append(([find_answer_id(one) for one in answered], []))
+                self.open.append(([find_answer_id(message) for message in answered], []))
             return [encode_message_line(message) for message in messages]
-        why = (
+        reason = (
             f"a batch has at least one message, and revision {BATCH_REVISION} of MCP alone has batches (here: {version}); "
             "send each message on its own"
         )
-        self.writer.writelines(to_parse_error_line(encode_message_line(one), why) for one in answered)
+        self.writer.writelines(to_parse_error_line(encode_message_line(message), reason) for message in answered)
         return []
 
     def write(self, line: bytes) -> None:

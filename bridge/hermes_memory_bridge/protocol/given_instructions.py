@@ -34,14 +34,14 @@ MOST_FACTS = 1_000
 """Facts that a shim may say it gave: more than any budget takes."""
 
 
-def to_instructions_middleware(worker: StoreWorker, whose: Callable[[Context], Connection]) -> Any:
+def to_instructions_middleware(worker: StoreWorker, find_connection: Callable[[Context], Connection]) -> Any:
     async def give_instructions(context: Context, call_next: Any) -> Any:
         answer = await call_next(context)
         if context.method not in HANDSHAKES or not isinstance(answer, dict) or "instructions" not in answer:
             return answer
         if str(context.request_id).startswith(OWN_REQUEST):
             return {**answer, "instructions": WORDS}
-        connection = whose(context)
+        connection = find_connection(context)
         client = find_declared_client(context)
         if client.startswith(OWN_CLIENTS) or not may_read_facts(connection):
             return {**answer, "instructions": WORDS}
@@ -76,10 +76,10 @@ def find_declared_client(context: Context) -> str:
     return name if isinstance(name, str) else ""
 
 
-async def note_shim_facts(worker: StoreWorker, connection: Connection, said: Any) -> None:
+async def note_shim_facts(worker: StoreWorker, connection: Connection, declared: Any) -> None:
     """Record what a shim gave in the handshake that it answered by itself. :param said: of its greeting"""
-    uids = said.get("uids") if isinstance(said, dict) else None
-    tokens = said.get("tokens") if isinstance(said, dict) else None
+    uids = declared.get("uids") if isinstance(declared, dict) else None
+    tokens = declared.get("tokens") if isinstance(declared, dict) else None
     if not isinstance(uids, list) or not isinstance(tokens, int) or not may_read_facts(connection):
         return
     await note_given_facts(worker, connection, [uid for uid in uids[:MOST_FACTS] if isinstance(uid, str)], tokens)

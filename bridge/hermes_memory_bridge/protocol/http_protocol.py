@@ -35,8 +35,8 @@ CODES = {408: "head.slow", 431: "head.too_large", 503: "bridge.busy"}
 class PeerProtocol(H11Protocol):
     """Close unix connections of other users, count each connection by its peer, and end one that takes too long."""
 
-    def __init__(self, connections: PeerConnections, limits: ClientLimits, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, connections: PeerConnections, limits: ClientLimits, **options: Any) -> None:
+        super().__init__(**options)
         self.limits = limits
         self.peers = connections
         self.counted = HttpConnection("", self._abort)
@@ -119,8 +119,8 @@ class PeerProtocol(H11Protocol):
             self.deadline = None
 
     def _give_up(self) -> None:
-        begun, _ = self.conn.trailing_data
-        if begun:
+        beginning, _ = self.conn.trailing_data
+        if beginning:
             message = f"the head of the request was not whole within {self.limits.head_s:.0f} s"
             self._refuse(HttpRefused(408, "head.slow", message, (CLOSE,)))
         else:

@@ -175,8 +175,8 @@ class HttpServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening, with a kernel backlog independent of the number of accepted connections."""
         await super().startup(sockets)
-        for one in sockets or []:
-            one.listen(BACKLOG)
+        for listener in sockets or []:
+            listener.listen(BACKLOG)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

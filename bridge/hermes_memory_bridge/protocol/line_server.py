@@ -141,27 +141,27 @@ class LineServer:
                 answer.follow(is_delivered)
 
     async def _admit_connection(self, hello: framing.Hello, peer: Peer) -> Connection:
-        known = None
+        credential = None
         token = framing.find_greeting_text(hello, "token")
         if token is not None:
-            known = await self.agents.worker.read(lambda store: store.credentials.verify(token))
-            if known is None:
+            credential = await self.agents.worker.read(lambda store: store.credentials.verify(token))
+            if credential is None:
                 raise ArgumentError("this token is unknown, expired or revoked; make one with `token add`", None)
         flag, profile = (framing.find_greeting_text(hello, name) for name in ("theme", "profile"))
-        theme = resolve_theme(token=known.theme if known else None, flag=flag, environ={}, profile=profile)
+        theme = resolve_theme(token=credential.theme if credential else None, flag=flag, environ={}, profile=profile)
         folder = parse_folder(hello.get("folder"))
-        is_placed = known is None and not is_named(flag) and not is_named(profile)
+        is_placed = credential is None and not is_named(flag) and not is_named(profile)
         if is_placed:
             theme = await find_place_theme(self.agents.worker, folder)
         home = framing.find_greeting_text(hello, "home")
         connection = self.agents.admit(
             theme,
-            rights=known.rights if known else Rights(),
+            rights=credential.rights if credential else Rights(),
             tools=framing.find_greeting_text(hello, "tools"),
             resume=framing.find_greeting_text(hello, "resume"),
             pid=peer.pid,
             home=Path(home) if home else None,
-            shown=known,
+            shown=credential,
             transport="line",
             uid=peer.uid,
             folder=folder,
@@ -182,10 +182,10 @@ class LineServer:
         roots = RootQuestion(connection, writer)
         answers = framing.BatchAnswers(writer)
 
-        async def answer(said: bytes, call: dict[str, Any]) -> None:
+        async def answer(line: bytes, call: dict[str, Any]) -> None:
             answered = await fast.answer(call)
             if answered is None:
-                await to_sdk.send(said)
+                await to_sdk.send(line)
                 return
             answers.write(answered)
             with contextlib.suppress(ConnectionError):  # the reader learns of it too, and ends the connection
@@ -193,21 +193,21 @@ class LineServer:
 
         async def receive() -> None:
             async with to_sdk, anyio.create_task_group() as calls:
-                async for said in framing.read_client_lines(reader, writer):
-                    if said.startswith(BYE):
+                async for line in framing.read_client_lines(reader, writer):
+                    if line.startswith(BYE):
                         farewell.is_closing = True
                         break
-                    if pulse is not None and pulse.is_answer(said):
+                    if pulse is not None and pulse.is_answer(line):
                         continue
-                    if roots.is_answer(said):
+                    if roots.is_answer(line):
                         await follow_roots(self.agents.worker, connection)
                         continue
-                    for line in answers.split(said, fast.version):
-                        plain = fast.find_plain_call(line)
+                    for message in answers.split(line, fast.version):
+                        plain = fast.find_plain_call(message)
                         if plain is not None:
-                            calls.start_soon(answer, line, plain)
+                            calls.start_soon(answer, message, plain)
                             continue
-                        await to_sdk.send(line)
+                        await to_sdk.send(message)
 
         try:
             async with anyio.create_task_group() as tasks:
@@ -239,10 +239,10 @@ class Pulse:
             self.is_asked = True
             self.writer.write(PING + CLOSE)
 
-    def is_answer(self, said: bytes) -> bool:
+    def is_answer(self, line: bytes) -> bool:
         """Note that the client spoke; return whether it answered the question."""
         self.connection.heard_at = time.monotonic()
-        if not said.startswith(PULSE):
+        if not line.startswith(PULSE):
             return False
         self.is_asked = False
         return True

@@ -88,12 +88,12 @@ class McpFront:
             tasks.cancel_scope.cancel()
 
 
-def parse_session_message(said: bytes) -> SessionMessage:
+def parse_session_message(line: bytes) -> SessionMessage:
     """Parse a line as a message.
 
     :raises ValueError: it is none
     """
-    message = types.jsonrpc_message_adapter.validate_json(said, by_name=False)
-    if isinstance(message, types.JSONRPCNotification) and b'"id"' in said and "id" in json.loads(said):
+    message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    if isinstance(message, types.JSONRPCNotification) and b'"id"' in line and "id" in json.loads(line):
         raise ValueError("a request whose id is neither a text nor a whole number")
     return SessionMessage(message)

@@ -31,19 +31,21 @@ Context = ServerRequestContext[Any, Any]
 ConnectionFinder = Callable[[Context], Connection]
 
 
-def build_mcp_server(worker: StoreWorker, whose: ConnectionFinder, notices: ChangeNotices) -> Server[Any]:
+def build_mcp_server(worker: StoreWorker, find_connection: ConnectionFinder, notices: ChangeNotices) -> Server[Any]:
     """Build an MCP server for one store.
 
     :param whose: finds the connection that a request belongs to
     """
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[to_mcp_tool(spec) for spec in find_offered_tools(whose(context)).values()])
+        return types.ListToolsResult(
+            tools=[to_mcp_tool(spec) for spec in find_offered_tools(find_connection(context)).values()]
+        )
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        connection = whose(context)
+        connection = find_connection(context)
         if connection.client is None:
             introduce_client(connection, find_client_info(context))
         spec = find_offered_tools(connection).get(params.name)
@@ -55,11 +57,11 @@ def build_mcp_server(worker: StoreWorker, whose: ConnectionFinder, notices: Chan
                 await dispatch_call(worker, connection, spec, arguments, context.meta), connection
             )
         except ConsentRequired as needed:
-            said = await elicitation.request_consent(context, params, needed.message)
-        if isinstance(said, types.InputRequiredResult):
-            return said
-        if isinstance(said, ToolResult):
-            return to_call_tool_result(said, connection)
+            consent = await elicitation.request_consent(context, params, needed.message)
+        if isinstance(consent, types.InputRequiredResult):
+            return consent
+        if isinstance(consent, ToolResult):
+            return to_call_tool_result(consent, connection)
         return to_call_tool_result(
             await dispatch_call(worker, connection, spec, {**arguments, "confirm": True}, context.meta), connection
         )
@@ -71,15 +73,15 @@ def build_mcp_server(worker: StoreWorker, whose: ConnectionFinder, notices: Chan
         instructions=WORDS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        **to_resource_handlers(worker, whose),
-        **notices.handlers(whose),
+        **to_resource_handlers(worker, find_connection),
+        **notices.handlers(find_connection),
     )
-    server.middleware.append(to_activity_middleware(whose, notices))
-    server.middleware.append(to_instructions_middleware(worker, whose))
+    server.middleware.append(to_activity_middleware(find_connection, notices))
+    server.middleware.append(to_instructions_middleware(worker, find_connection))
     return server
 
 
-def to_activity_middleware(whose: ConnectionFinder, notices: ChangeNotices) -> Any:
+def to_activity_middleware(find_connection: ConnectionFinder, notices: ChangeNotices) -> Any:
     """Return middleware that counts every request as activity; a client that keeps listening is active meanwhile."""
 
     async def note_activity(context: Context, call_next: Any) -> Any:
@@ -88,10 +90,10 @@ def to_activity_middleware(whose: ConnectionFinder, notices: ChangeNotices) -> A
             message = f"{str(cursor)[:60]!r} is no cursor of {context.method}, which is one page: ask without a cursor"
             raise MCPError(code=types.INVALID_PARAMS, message=message)
         if context.method == "resources/list" and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            notices.subscriber(whose(context), context)  # who has seen the list is told when it changes
+            notices.subscriber(find_connection(context), context)  # who has seen the list is told when it changes
         if context.method not in ("ping", "subscriptions/listen"):
             return await call_next(context)
-        connection = whose(context)
+        connection = find_connection(context)
         connection.last_activity = time.monotonic()
         connection.streams += 1
         try:

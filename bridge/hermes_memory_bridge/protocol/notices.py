@@ -85,13 +85,13 @@ class ChangeNotices:
         self._listeners: dict[tuple[str, bool], tuple[InMemorySubscriptionBus, ListenHandler]] = {}
         self._subscribers: dict[Connection, NoticeSubscriber] = {}
 
-    def handlers(self, whose: Callable[[Context], Connection]) -> dict[str, Any]:
+    def handlers(self, find_connection: Callable[[Context], Connection]) -> dict[str, Any]:
         """Return the handlers of `Server` for listening and subscribing."""
 
         async def listen(
             context: Context, params: types.SubscriptionsListenRequestParams
         ) -> types.SubscriptionsListenResult:
-            connection = whose(context)
+            connection = find_connection(context)
             if not may_hear_of_changes(connection):
                 raise MCPError(code=types.INVALID_REQUEST, message="this token may not read")
             key = (connection.theme, connection.rights.other_themes)
@@ -104,17 +104,17 @@ class ChangeNotices:
                     return await self._listeners[key][1](context, params)
                 finally:
                     connection.stream_enders.discard(scope.cancel)
-            why = "this session was ended" if connection.rights.read else "this token is no longer good"
-            raise MCPError(code=types.INVALID_REQUEST, message=why)
+            reason = "this session was ended" if connection.rights.read else "this token is no longer good"
+            raise MCPError(code=types.INVALID_REQUEST, message=reason)
 
         async def subscribe(context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-            subscriber = self.subscriber(whose(context), context)
+            subscriber = self.subscriber(find_connection(context), context)
             if len(subscriber.uris) < MOST_ADDRESSES:
                 subscriber.uris.add(str(params.uri))
             return types.EmptyResult()
 
         async def unsubscribe(context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-            self.subscriber(whose(context), context).uris.discard(str(params.uri))
+            self.subscriber(find_connection(context), context).uris.discard(str(params.uri))
             return types.EmptyResult()
 
         return {
@@ -138,24 +138,24 @@ class ChangeNotices:
                     reader = self.worker.store.reader()
                     watching = ChangeWatch(reader)
                     continue
-                for theme, what in changed.items():
-                    await self.tell(theme, what)
+                for theme, changes in changed.items():
+                    await self.tell(theme, changes)
                 await self.worker.wait_for_write(LOOK_S)
                 await asyncio.sleep(GATHER_S)
         finally:
             reader.close()
 
     async def tell(self, theme: str, changed: ThemeChanges) -> None:
-        for (own, others), (bus, _) in list(self._listeners.items()):
-            for uri in find_visible_uris(changed, theme, own, others):
+        for (own, sees_others), (bus, _) in list(self._listeners.items()):
+            for uri in find_visible_uris(changed, theme, own, sees_others):
                 await bus.publish(ResourceUpdated(uri=uri))
             if changed.listed and own == theme:
                 await bus.publish(ResourcesListChanged())
         for connection, subscriber in list(self._subscribers.items()):
             if not may_hear_of_changes(connection):
                 continue
-            others = connection.rights.other_themes
-            uris = subscriber.uris & find_visible_uris(changed, theme, connection.theme, others)
+            sees_others = connection.rights.other_themes
+            uris = subscriber.uris & find_visible_uris(changed, theme, connection.theme, sees_others)
             if subscriber.add(uris, changed.listed and connection.theme == theme):
                 self.worker.run_in_background(subscriber.send())
 
@@ -166,11 +166,11 @@ class ChangeNotices:
 
     def subscriber(self, connection: Connection, context: Context) -> NoticeSubscriber:
         """Return the subscriber of a connection of the handshake eras, created on first use."""
-        found = self._subscribers.get(connection)
-        if found is None:
-            found = self._subscribers[connection] = NoticeSubscriber(connection, context.session)
+        listener = self._subscribers.get(connection)
+        if listener is None:
+            listener = self._subscribers[connection] = NoticeSubscriber(connection, context.session)
             sdk_internals.on_request_close(context, lambda: self._forget(connection))
-        return found
+        return listener
 
     def _forget(self, connection: Connection) -> None:
         self._subscribers.pop(connection, None)
@@ -181,8 +181,8 @@ def may_hear_of_changes(connection: Connection) -> bool:
     return connection.rights.read and connection.rights.grants_any_tool(READING_TOOLS)
 
 
-def find_visible_uris(changed: ThemeChanges, theme: str, own: str, others: bool) -> set[str]:
+def find_visible_uris(changed: ThemeChanges, theme: str, own: str, sees_others: bool) -> set[str]:
     """Return the changed URIs in a theme that a connection of `own` may be told about."""
     if theme == own:
         return changed.uris
-    return changed.uris - {STATUS.uri} if others else set()
+    return changed.uris - {STATUS.uri} if sees_others else set()

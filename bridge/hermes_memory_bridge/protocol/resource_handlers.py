@@ -25,11 +25,11 @@ NO_RESOURCE = -32602
 """What the protocol answers for a resource that is not there, since 2026-07-28 and by us before."""
 
 
-def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connection]) -> dict[str, Any]:
+def to_resource_handlers(worker: StoreWorker, find_connection: Callable[[Context], Connection]) -> dict[str, Any]:
     """Return the handlers of `Server` for everything that can be read."""
 
     async def read_for_connection(context: Context, job: Callable[[Connection], T]) -> T:
-        connection = whose(context)
+        connection = find_connection(context)
         if not connection.rights.read:
             raise MCPError(code=types.INVALID_REQUEST, message="this token may not read")
 
@@ -48,19 +48,23 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         cursor = params.cursor if params else None
-        found, following = await read_for_connection(
+        page, following = await read_for_connection(
             context, lambda connection: resources.list_resources(connection, cursor)
         )
         listed = [
             types.Resource(
-                uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=resources.KIND
+                uri=resource.uri,
+                name=resource.name,
+                title=resource.title,
+                description=resource.description,
+                mime_type=resources.KIND,
             )
-            for one in found
+            for resource in page
         ]
         return types.ListResourcesResult(resources=listed, next_cursor=following)
 
     async def list_templates(context: Context, _: Any) -> types.ListResourceTemplatesResult:
-        rights = whose(context).rights
+        rights = find_connection(context).rights
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
@@ -83,7 +87,7 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
         )
 
     async def list_prompts(context: Context, _: Any) -> types.ListPromptsResult:
-        rights = whose(context).rights
+        rights = find_connection(context).rights
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(
@@ -101,12 +105,12 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
         )
 
     async def get_prompt(context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        given: dict[str, Any] = dict(params.arguments or {})
+        arguments: dict[str, Any] = dict(params.arguments or {})
         text = await read_for_connection(
-            context, lambda connection: prompts.render_prompt(connection, params.name, given)
+            context, lambda connection: prompts.render_prompt(connection, params.name, arguments)
         )
-        said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
-        return types.GetPromptResult(description=prompts.PROMPTS[params.name].description, messages=[said])
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(description=prompts.PROMPTS[params.name].description, messages=[message])
 
     async def complete(context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         argument = params.argument

@@ -33,21 +33,21 @@ class RootQuestion:
         """Whether the host said that it has roots."""
         self.number = 0
 
-    def is_answer(self, said: bytes) -> bool:
+    def is_answer(self, line: bytes) -> bool:
         """Take note of a message, and ask when it is time; return whether the message is the answer to this."""
-        if len(said) > MOST_BYTES:
+        if len(line) > MOST_BYTES:
             return False
-        if b'"initialize"' in said:
-            params = parse_object(said).get("params")
+        if b'"initialize"' in line:
+            params = parse_object(line).get("params")
             capabilities = params.get("capabilities") if isinstance(params, dict) else None
             self.offered = isinstance(capabilities, dict) and isinstance(capabilities.get("roots"), dict)
-        elif self.offered and any(cause in said for cause in CAUSES):
+        elif self.offered and any(cause in line for cause in CAUSES):
             self.number += 1
             self.writer.write(
                 encode_message_line({"jsonrpc": "2.0", "id": f"{MARK}{self.number}", "method": "roots/list"})
             )
-        elif ANSWER in said:
-            message = parse_object(said)
+        elif ANSWER in line:
+            message = parse_object(line)
             if "method" not in message and str(message.get("id")).startswith(MARK):
                 if message["id"] == f"{MARK}{self.number}" and "result" in message:
                     self.connection.roots = parse_root_folders(message["result"])
@@ -55,10 +55,10 @@ class RootQuestion:
         return False
 
 
-def parse_object(said: bytes) -> dict[str, object]:
+def parse_object(line: bytes) -> dict[str, object]:
     """Parse a line as an object; empty for what is none."""
     try:
-        message = json.loads(said)
+        message = json.loads(line)
     except (ValueError, RecursionError):
         return {}
     return message if isinstance(message, dict) else {}

@@ -48,15 +48,15 @@ def recall_items(
     """Return what of one kind answers, of several themes in one ranking: each is measured by its best."""
     mark = find_marking(connection.store, line)
 
-    def rank(store: Store, asked: QueryVector | None, *names: str) -> Given:
+    def rank(store: Store, query_vector: QueryVector | None, *names: str) -> Given:
         return store.recall.rank(
             names,
             line,
             kinds=(kind,),
             scope=scope,
             session=session,
-            nearest=find_nearest(store, asked),
-            ranked_by=None if asked is None else asked.ranked_by,
+            nearest=find_nearest(store, query_vector),
+            ranked_by=None if query_vector is None else query_vector.ranked_by,
             mark=mark,
             limit=max(limit, MOST_OF_EACH) if connection.team_fallback is not None else limit,
         )
@@ -81,16 +81,16 @@ def recall_items(
     return merge_answers(answers, limit)
 
 
-def exclude_known(store: Store, theme: str, found: Given, kind: str) -> Given:
+def exclude_known(store: Store, theme: str, remote: Given, kind: str) -> Given:
     """Return what only the team has: what is here stands as it is here, and what was erased here stays erased."""
-    uids = [item.uid for item in found.items]
+    uids = [item.uid for item in remote.items]
     if kind == "fact":
-        known = {*store.facts.by_uids(uids), *store.facts.find_purged(uids)}
+        here = {*store.facts.by_uids(uids), *store.facts.find_purged(uids)}
     else:
-        known = {*store.turns.find_known(theme, uids)}
-    kept = tuple(item for item in found.items if item.uid not in known)
-    exact = sum(item.uid not in known for item in found.items[: found.exact])
-    return replace(found, items=kept, exact=exact, total=found.total - len(found.items) + len(kept))
+        here = {*store.turns.find_known(theme, uids)}
+    items = tuple(item for item in remote.items if item.uid not in here)
+    exact = sum(item.uid not in here for item in remote.items[: remote.exact])
+    return replace(remote, items=items, exact=exact, total=remote.total - len(remote.items) + len(items))
 
 
 def merge_answers(answers: Sequence[Given], limit: int) -> Given:
@@ -102,39 +102,39 @@ def merge_answers(answers: Sequence[Given], limit: int) -> Given:
         for answer in answers
         for place, item in enumerate(answer.items)
     ]
-    placed.sort(key=lambda one: one[:3])
+    placed.sort(key=lambda rank: rank[:3])
     return cut_answer(
         Given(
-            tuple(one[3] for one in placed),
-            ranked_by=next((one.ranked_by for one in answers if one.ranked_by != WORDS_ONLY), WORDS_ONLY),
-            note=next((one.note for one in answers if one.note), None),
-            exact=sum(found.exact for found in answers),
-            total=sum(found.total for found in answers),
-            more=any(found.more for found in answers),
-            held_note="; ".join(dict.fromkeys(one.held_note for one in answers if one.held_note)) or None,
+            tuple(item for *_, item in placed),
+            ranked_by=next((answer.ranked_by for answer in answers if answer.ranked_by != WORDS_ONLY), WORDS_ONLY),
+            note=next((answer.note for answer in answers if answer.note), None),
+            exact=sum(answer.exact for answer in answers),
+            total=sum(answer.total for answer in answers),
+            more=any(answer.more for answer in answers),
+            held_note="; ".join(dict.fromkeys(answer.held_note for answer in answers if answer.held_note)) or None,
         ),
         limit,
     )
 
 
-def cut_answer(found: Given, limit: int) -> Given:
+def cut_answer(answer: Given, limit: int) -> Given:
     """Return the first of an answer; `total` counts the others."""
     return replace(
-        found,
-        items=found.items[:limit],
-        exact=min(found.exact, limit),
-        total=max(found.total, len(found.items)),
-        more=found.more or max(found.total, len(found.items)) > limit,
+        answer,
+        items=answer.items[:limit],
+        exact=min(answer.exact, limit),
+        total=max(answer.total, len(answer.items)),
+        more=answer.more or max(answer.total, len(answer.items)) > limit,
     )
 
 
-def find_nearest(store: Store, asked: QueryVector | None) -> Nearest | None:
+def find_nearest(store: Store, query_vector: QueryVector | None) -> Nearest | None:
     """Return what finds the nearest to a question in a store; None without a vector of it."""
-    if asked is None:
+    if query_vector is None:
         return None
 
     def nearest(kind: str, theme: str, limit: int, keys: Collection[int]) -> list[tuple[int, float]]:
-        return asked.nearest(store, kind, theme, limit, keys)
+        return query_vector.nearest(store, kind, theme, limit, keys)
 
     return nearest
 
@@ -170,7 +170,7 @@ def note_recalled_facts(
     """
     facts = [item.fact for item in items if item.fact is not None]
     for theme in themes:
-        beside = [one for one in connection.readable_themes() if theme == connection.theme and one not in themes]
+        beside = set(connection.readable_themes()).difference(themes) if theme == connection.theme else ()
         handed = [fact for fact in facts if fact.theme in (theme, *beside)]
         if connection.team_fallback is not None:  # what is not in this store is not on its record
             handed = list(connection.store.facts.by_uids(fact.uid for fact in handed).values())

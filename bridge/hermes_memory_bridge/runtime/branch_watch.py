@@ -53,8 +53,8 @@ class BranchWatch:
 
     async def run(self) -> None:
         try:
-            for known in await self._worker.read(lambda store: store.branch_states.list_watched(MOST_KNOWN)):
-                self._notices.watch(known.common)
+            for project in await self._worker.read(lambda store: store.branch_states.list_watched(MOST_KNOWN)):
+                self._notices.watch(project.common)
         except StoreError as error:
             log.error("branches of projects could not be listed: %s", error.message)
         while True:
@@ -81,13 +81,13 @@ class BranchWatch:
     async def _find_merges(self, common: str, watched: WatchedRepository) -> None:
         was_due, watched.is_due = watched.is_due, False
         if was_due:
-            found = await self._worker.read(lambda store: find_open_branches(store, common, list(watched.heads)))
-            if found is None:
+            branches = await self._worker.read(lambda store: find_open_branches(store, common, list(watched.heads)))
+            if branches is None:
                 return
-            known = self._open.get(common)
-            if known is None or known.wanted != found.wanted:
+            seen = self._open.get(common)
+            if seen is None or seen.wanted != branches.wanted:
                 self._refs.pop(common, None)
-            self._open[common] = found
+            self._open[common] = branches
         open_branches = self._open.get(common)
         if open_branches is None or not open_branches.wanted:
             return
@@ -95,23 +95,23 @@ class BranchWatch:
         refs = await run_in_daemon_thread(lambda: find_ref_state(common, open_branches.wanted, heads))
         if refs == self._refs.get(common):
             return
-        told = await run_in_daemon_thread(
+        findings = await run_in_daemon_thread(
             lambda: look_at_branches(
                 common, open_branches.wanted, open_branches.last_tips, open_branches.outside, heads
             )
         )
         self._refs[common] = refs
-        if told != self._found.get(common):
-            await self._keep(common, open_branches.project, told)
+        if findings != self._found.get(common):
+            await self._keep(common, open_branches.project, findings)
 
-    async def _keep(self, common: str, project: int, told: tuple[str | None, list[BranchFindings]]) -> None:
-        default, findings = told
+    async def _keep(self, common: str, project: int, state: tuple[str | None, list[BranchFindings]]) -> None:
+        default, findings = state
 
         def note(store: Store) -> int:
             return sum(store.branch_states.note(project, default, finding) for finding in findings)
 
         merged = await self._worker.write(note)
-        self._found[common] = told
+        self._found[common] = state
         self._notices.watch(
             common
         ).is_due = True  # what is merged is not looked for any more, and where branches end is known

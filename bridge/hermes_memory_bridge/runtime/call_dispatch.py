@@ -59,19 +59,19 @@ async def dispatch_call(
     :param meta: the call's `_meta`: its idempotency key, and what it says of its origin
     :raises ConsentRequired: the user must be asked first
     """
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     data, outcome = None, "cancelled"
     try:
         answer = await run_tool(worker, connection, spec, arguments, meta)
         outcome = answer.data["error"]["code"] if "error" in answer.data else "ok"
         data = answer.data if outcome == "ok" else None
-        worker.metrics.count_theme_call(connection.theme, spec.name, outcome, time.perf_counter() - begun)
+        worker.metrics.count_theme_call(connection.theme, spec.name, outcome, time.perf_counter() - started_at)
         return answer
     except ConsentRequired:
         outcome = "consent.needed"
         raise
     finally:
-        worker.calls.note(connection, spec, arguments, data, outcome, time.perf_counter() - begun)
+        worker.calls.note(connection, spec, arguments, data, outcome, time.perf_counter() - started_at)
 
 
 async def run_tool(
@@ -108,10 +108,10 @@ async def run_tool(
             finally:
                 if team_fallback is not None:
                     team_fallback.close()
-        kept: list[KeptSecret] = []
+        secrets: list[KeptSecret] = []
         origin = await find_call_origin(connection, meta, worker.projects.read)
-        job = to_idempotent_write(connection, spec, arguments, parse_idempotency_key(meta), kept, origin)
-        answer = await worker.write(job, alone=spec.alone, failed=lambda: worker.store.intake.take_back(kept))
+        job = to_idempotent_write(connection, spec, arguments, parse_idempotency_key(meta), secrets, origin)
+        answer = await worker.write(job, alone=spec.alone, failed=lambda: worker.store.intake.take_back(secrets))
         worker.projects.notice(origin.seen)
         worker.branches.notice(origin.seen, wrote=True)
         return answer
@@ -123,8 +123,8 @@ async def run_tool(
         raise
     except Exception:
         log.exception("tool %s failed", spec.name)
-        said = "something went wrong inside the memory; nothing was changed, see the bridge's log"
-        return ToolResult(f"error: {said}", {"error": {"code": "internal", "message": said, "value": None}})
+        message = "something went wrong inside the memory; nothing was changed, see the bridge's log"
+        return ToolResult(f"error: {message}", {"error": {"code": "internal", "message": message, "value": None}})
 
 
 async def find_query_vector(
@@ -197,16 +197,16 @@ def to_idempotent_write(
         name = arguments.get("session_id")
         session = connection.find_session(name) if spec.own_session else None
         view = connection.with_store(store, origin=called.resolve(store, session), session=name)
-        kept = store.idempotency_keys.find_answer(connection.theme, key) if key else None
-        if kept is not None:
-            return ToolResult(**json.loads(kept))
+        saved = store.idempotency_keys.find_answer(connection.theme, key) if key else None
+        if saved is not None:
+            return ToolResult(**json.loads(saved))
         with store.attribute(view.origin or UNKNOWN_ORIGIN):
             answer = spec.handler(view, arguments)
         if "error" in answer.data:
             raise ToolRollback(answer)
         if key:
-            said = json.dumps({"text": answer.text, "data": answer.data}, ensure_ascii=False)
-            store.idempotency_keys.save_answer(connection.theme, key, said)
+            saved_text = json.dumps({"text": answer.text, "data": answer.data}, ensure_ascii=False)
+            store.idempotency_keys.save_answer(connection.theme, key, saved_text)
         return answer
 
     return run_once

@@ -225,8 +225,8 @@ class CallLog:
         """
         with self._lock:
             newest = list(takewhile(lambda call: call.number > number, reversed(self._calls)))
-        wanted = [one for one in newest if theme in (None, one.theme) and session in (None, one.session)]
-        return wanted[:limit][::-1]
+        calls = [call for call in newest if theme in (None, call.theme) and session in (None, call.session)]
+        return calls[:limit][::-1]
 
     def session_counts(self, theme: str, session: str) -> SessionCallCounts:
         """Return the call counts of a session; zero for one that has not called for a long time."""

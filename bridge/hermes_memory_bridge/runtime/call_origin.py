@@ -65,8 +65,8 @@ async def find_call_origin(connection: Connection, meta: Any, read: FolderReader
     :param meta: the call's `_meta`
     :param read: reads what a folder shows; a method of `ProjectReader`
     """
-    said = meta if isinstance(meta, dict) else {}
-    way = said.get(WAY)
+    declared = meta if isinstance(meta, dict) else {}
+    way = declared.get(WAY)
     origin = Origin(
         way=DECLARED_WAYS.get(way, Way.TOOL) if isinstance(way, str) else Way.TOOL,
         client=connection.client_name,
@@ -74,8 +74,8 @@ async def find_call_origin(connection: Connection, meta: Any, read: FolderReader
         peer=connection.peer,
         program=connection.program,
     )
-    folder = parse_folder(said[FOLDER]) if FOLDER in said else connection.folder
-    if FOLDER not in said and connection.credential is None:
+    folder = parse_folder(declared[FOLDER]) if FOLDER in declared else connection.folder
+    if FOLDER not in declared and connection.credential is None:
         folder = choose_folder(folder, connection.roots)
     if folder is None:
         return CallOrigin(origin, None)

@@ -105,9 +105,9 @@ class ConnectionRegistry:
         self.connections.discard(connection)
         if connection.holds:
             self.last_departure = time.monotonic()
-        held = connection.sessions()
-        if held:
-            await self.worker.write(lambda store: end_sessions(store, held, properly=properly))
+        sessions = connection.sessions()
+        if sessions:
+            await self.worker.write(lambda store: end_sessions(store, sessions, properly=properly))
 
     async def end(self, theme: str, name: str) -> str | None:
         """End a session on behalf of a person; return why not if it cannot be ended.
@@ -117,16 +117,18 @@ class ConnectionRegistry:
 
         :param name: what `Sessions.find` takes
         """
-        if not any(one.theme == theme and one.name == name for one in self.connections):
+        if not any(connection.theme == theme and connection.name == name for connection in self.connections):
             try:
                 name = (await self.worker.read(lambda store: store.sessions.find(name, theme=theme))).name
             except (UnknownSession, AmbiguousSession) as error:
                 return error.message
         session = await self.worker.read(lambda store: store.sessions.find_running(theme, name))
         holding = [
-            one for one in self.connections if one.theme == theme and (one.name == name or one.has_session(name))
+            connection
+            for connection in self.connections
+            if connection.theme == theme and (connection.name == name or connection.has_session(name))
         ]
-        own = [one for one in holding if one.name == name]
+        own = [connection for connection in holding if connection.name == name]
         if session is None and not own:
             return f"session {name[:80]} of theme {theme[:80]} has ended already"
         for connection in holding:
@@ -141,9 +143,9 @@ class ConnectionRegistry:
     async def remove_all(self) -> None:
         """End every session properly when the bridge stops. Where the store takes no writes any more, their leases end them."""
         leaving, self.connections = self.connections, set()
-        held = [session for connection in leaving for session in connection.sessions()]
-        if held:
-            await self._write_despite_errors(lambda store: end_sessions(store, held, properly=True))
+        sessions = [session for connection in leaving for session in connection.sessions()]
+        if sessions:
+            await self._write_despite_errors(lambda store: end_sessions(store, sessions, properly=True))
 
     def _forget_sessions(self) -> None:
         """Have every connection open its session anew with its next call."""

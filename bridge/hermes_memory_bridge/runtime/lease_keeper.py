@@ -75,12 +75,12 @@ class LeaseKeeper:
             return
         lost = self._find_silent(now)
         since = now - self.heartbeat_s
-        held = [session for connection in self.connections() for session in connection.alive(since)]
-        if any(self._renewed.get(session.uid, since) <= since for session in held):
+        sessions = [session for connection in self.connections() for session in connection.alive(since)]
+        if any(self._renewed.get(session.uid, since) <= since for session in sessions):
             # All at once, though only some are due: then they stay due together, and cost one commit.
-            if not await self._write_despite_errors(to_lease_renewal(held)):
+            if not await self._write_despite_errors(to_lease_renewal(sessions)):
                 return  # who could not be renewed must not be judged
-            self._renewed = dict.fromkeys((session.uid for session in held), now)
+            self._renewed = dict.fromkeys((session.uid for session in sessions), now)
         if lost:
             await self._write_despite_errors(to_loss_mark(lost))
         if now >= self._judge_from:

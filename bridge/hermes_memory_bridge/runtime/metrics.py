@@ -68,11 +68,11 @@ class BridgeMetrics(ThemeMetrics):
 
     def of_theme(self, theme: str) -> ThemeMetrics:
         with self._lock:
-            found = self._themes.pop(theme, None) or ThemeMetrics()
-            self._themes[theme] = found  # at the end: it was used last
+            metrics = self._themes.pop(theme, None) or ThemeMetrics()
+            self._themes[theme] = metrics  # at the end: it was used last
             if len(self._themes) > MOST_THEMES:
                 del self._themes[next(iter(self._themes))]
-        return found
+        return metrics
 
     def count_theme_call(self, theme: str, tool: str, outcome: str, seconds: float) -> None:
         self.count_call(tool, outcome, seconds)

@@ -15,13 +15,13 @@ SHIM_WORDS = 4
 
 def format_peer(*, uid: int | None, pid: int | None, address: str | None, token: str | None) -> str | None:
     """Format who called: `user 1000, process 4242`, `127.0.0.1, token 'ci'`."""
-    said = (
+    parts = (
         (uid, "user {}"),
         (pid or None, "process {}"),
         (address, "{}"),
         (token, "token {!r}"),
     )
-    return ", ".join(words.format(value) for value, words in said if value is not None) or None
+    return ", ".join(form.format(value) for value, form in parts if value is not None) or None
 
 
 def find_program(pid: int | None) -> str | None:

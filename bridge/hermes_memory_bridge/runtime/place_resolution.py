@@ -32,11 +32,11 @@ async def find_sighting_theme(worker: StoreWorker, seen: ProjectSighting | None)
     """
     if seen is None:
         return DEFAULT
-    known: ThemeName | None = await worker.read(lambda store: store.place_themes.find_known(seen))
-    if known is None:
+    theme: ThemeName | None = await worker.read(lambda store: store.place_themes.find_known(seen))
+    if theme is None:
         traced = await worker.read(lambda store: store.projects.trace(seen))
-        known = await worker.write(lambda store: store.place_themes.theme_of(traced))
-    return known
+        theme = await worker.write(lambda store: store.place_themes.theme_of(traced))
+    return theme
 
 
 async def follow_roots(worker: StoreWorker, connection: Connection) -> None:

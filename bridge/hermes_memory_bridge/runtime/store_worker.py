@@ -216,8 +216,8 @@ class StoreWorker:
                 self._turn.release()
 
     def _write_on(self) -> None:
-        going = True
-        while going:
+        is_running = True
+        while is_running:
             group = [self._waiting.get()]
             while len(group) < GROUP and group[-1] is not None and not group[-1].alone:
                 try:
@@ -225,7 +225,7 @@ class StoreWorker:
                 except queue.Empty:
                     break
             if group[-1] is None:
-                going = False
+                is_running = False
             writes = [write for write in group if write is not None]
             together = [write for write in writes if not write.alone]
             if together:

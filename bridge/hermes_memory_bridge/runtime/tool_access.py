@@ -41,14 +41,16 @@ def find_call_refusal(spec: ToolSpec, connection: Connection) -> ToolResult | No
 
 def to_unknown_tool_result(name: str) -> ToolResult:
     """Return the result for a tool that does not exist, or is hidden from the connection: both give the same."""
-    said = f"unknown tool: {name[:100]}"
-    return ToolResult(said, {"error": {"code": "tool.unknown", "message": said, "value": name[:100]}})
+    message = f"unknown tool: {name[:100]}"
+    return ToolResult(message, {"error": {"code": "tool.unknown", "message": message, "value": name[:100]}})
 
 
 def to_rights_refusal(spec: ToolSpec, rights: Rights) -> ToolResult | None:
     """Return the refusal when the connection's rights do not suffice, None when they do."""
     if getattr(rights, spec.right):
         return None
-    held = rights.words or "no rights at all"
-    said = f"{spec.name} needs the right to {spec.right}, and this token has {held}; ask for a token with that right"
-    return ToolResult(f"error: {said}", {"error": {"code": "access.denied", "message": said, "value": spec.right}})
+    rights_held = rights.words or "no rights at all"
+    message = f"{spec.name} needs the right to {spec.right}, and this token has {rights_held}; ask for a token with that right"
+    return ToolResult(
+        f"error: {message}", {"error": {"code": "access.denied", "message": message, "value": spec.right}}
+    )

@@ -13,12 +13,13 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from hermes_memory_store.errors import ArgumentError
 
 Arguments = dict[str, Any]
 Schema = dict[str, Any]
+Default = TypeVar("Default", bound=int | None)
 Parser = Callable[[Arguments, str], Any]
 
 WHOLE = ["integer", "string"]
@@ -183,8 +184,8 @@ def parse_choice(arguments: Arguments, name: str, names: tuple[str, ...], defaul
 
 
 def parse_integer_argument(
-    arguments: Arguments, name: str, default: int | None, *, least: int, most: int
-) -> int | None:
+    arguments: Arguments, name: str, default: Default, *, least: int, most: int
+) -> int | Default:
     """Return an integer argument, also given as text. Below `least` it is refused; above `most` it is capped."""
     value = arguments.get(name)
     if value is None:
