@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def test_both_ways_to_call_a_tool_are_told_alike(db: Path) -> None:
 
 
 async def test_an_mcp_client_is_followed(server: StdioServerParameters, db: Path) -> None:
-    async with Client(stdio_client(server)) as client:
+    async with Client(stdio_client(server, sys.stderr)) as client:
         await client.call_tool("memory_write", {"content": "D[cache]: redis"})
         (told,) = await asyncio.to_thread(calls_of, BridgePaths.of(db))
         assert told["about"] == "D[cache]: redis"

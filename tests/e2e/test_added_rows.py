@@ -265,6 +265,7 @@ def shim(folder: Path, *options: str) -> Client:
     command = ("-m", "hermes_memory_bridge", "--db", str(folder / "memory.db"), *options)
     return Client(
         stdio_client(
-            StdioServerParameters(command=sys.executable, args=[*command], env=environment(folder), cwd=folder)
+            StdioServerParameters(command=sys.executable, args=[*command], env=environment(folder), cwd=folder),
+            sys.stderr,
         )
     )

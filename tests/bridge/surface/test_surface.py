@@ -12,7 +12,7 @@ from typing import Any
 
 import mcp
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import PromptReference, ResourceTemplateReference
 
 from hermes_memory_store.store import Store
@@ -26,7 +26,8 @@ def agent(db: Path, mode: str, theme: str = "default", **more: Any) -> Client:
     """A host's client."""
     env = {"HOME": str(db.parent), "HERMES_HOME": str(db.parent), "HERMES_MEMORY_LINGER": "0.1"}
     command = ["-m", "hermes_memory_bridge", "--db", str(db), "--theme", theme]
-    return Client(StdioServerParameters(command=sys.executable, args=command, env=env), mode=mode, **more)
+    server = StdioServerParameters(command=sys.executable, args=command, env=env)
+    return Client(stdio_client(server, sys.stderr), mode=mode, **more)
 
 
 def text_of(result: Any) -> str:
