@@ -7,6 +7,7 @@ it from standard input.
 
 from __future__ import annotations
 
+import functools
 import getpass
 import json
 import os
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
     from hermes_memory_bridge.team.sync_loop import SyncLoop
 
 F = TypeVar("F", bound=Callable[..., Any])
+AskDsn = Callable[[], str]
+OwnerAnswer = tuple[dict[str, Any], str, int]
+"""A document, its text, and an exit code."""
 
 LONG_S = 3_600.0
 """The first sync of a large memory takes minutes."""
@@ -135,24 +139,44 @@ def dimension_option(command: F) -> F:
     )(command)
 
 
-@team_group.command("migrate")
-@unused_store_option
-@json_option
-@owner_option
+def owner_command(name: str) -> Callable[[Callable[..., OwnerAnswer]], click.Command]:
+    """Declare a command of `team` that the owner of the database runs.
+
+    Its function is given what asks for the owner's DSN, and returns a document, its text, and an exit code.
+    """
+
+    def declare(run: Callable[..., OwnerAnswer]) -> click.Command:
+        @team_group.command(name)
+        @unused_store_option
+        @json_option
+        @owner_option
+        @functools.wraps(run)
+        def command(as_json: bool, admin_dsn: str, **arguments: Any) -> int:
+            import_team_driver()
+            ask_dsn = functools.partial(prompt_for_dsn, admin_dsn, "the owner's DSN: ")
+            document, text, code = run_with_driver_errors(lambda: run(ask_dsn, **arguments))
+            print_answer(as_json, document, text)
+            return int(code)
+
+        return command
+
+    return declare
+
+
+@owner_command("migrate")
 @dimension_option
 @click.option("--model", metavar="NAME", help="Model of the vectors, as `sync status` shows it.")
 @click.option("--replace-vectors", is_flag=True, help="Drop vectors of another dimension; they are recomputed.")
 @click.option("--partitions", metavar="N", type=int, help="Divide the tables of an empty database by theme.")
 @click.option("--runtime-role", metavar="ROLE", help="Role that stores connect as; it must exist.")
-def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None:
+def team_migrate_command(ask_dsn: AskDsn, **settings: Any) -> OwnerAnswer:
     """Create or update the tables, as the owner."""
-    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    schema = run_with_driver_errors(lambda: import_team_driver().migrate_team_schema(dsn, **settings))
     from hermes_memory_bridge.team.database import team_members
 
-    members = run_with_driver_errors(lambda: team_members.list_members(dsn))
-    print_answer(
-        as_json,
+    dsn = ask_dsn()
+    schema = import_team_driver().migrate_team_schema(dsn, **settings)
+    members = team_members.list_members(dsn)
+    return (
         {
             "version": schema.version,
             "dimension": schema.dimension,
@@ -162,87 +186,66 @@ def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None
         f"the team database is at version {schema.version}, "
         + (f"vectors of {schema.dimension} dimensions" if schema.dimension else "text only")
         + f"\n{format_members(members)}\na new theme is open to nobody until you open it: team open ROLE THEME…",
+        0,
     )
 
 
-@team_group.command("restrict")
-@unused_store_option
-@json_option
-@owner_option
+@owner_command("restrict")
 @rights_options
 @click.argument("role")
 @click.argument("themes", metavar="[THEME]...", nargs=-1)
-def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], **rights: Any) -> None:
+def team_restrict_command(ask_dsn: AskDsn, role: str, themes: tuple[str, ...], **rights: Any) -> OwnerAnswer:
     """Set the themes that are open to a role, as the owner.
 
     Without THEME, --read and --curate: every theme, new ones too.
     """
-    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    import_team_driver()
     from hermes_memory_bridge.team.database import team_rights
 
-    opened = run_with_driver_errors(lambda: team_rights.restrict_role_to_themes(dsn, role, themes, **rights))
-    print_answer(as_json, {"role": role, "themes": opened}, f"{role} sees {format_rights(opened, **rights)}")
+    opened = team_rights.restrict_role_to_themes(ask_dsn(), role, themes, **rights)
+    return {"role": role, "themes": opened}, f"{role} sees {format_rights(opened, **rights)}", 0
 
 
-@team_group.command("open")
-@unused_store_option
-@json_option
-@owner_option
+@owner_command("open")
 @level_options
 @click.argument("role")
 @click.argument("themes", metavar="[THEME]...", nargs=-1)
-def team_open_command(
-    as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], **levels: tuple[str, ...]
-) -> None:
+def team_open_command(ask_dsn: AskDsn, role: str, themes: tuple[str, ...], **levels: tuple[str, ...]) -> OwnerAnswer:
     """Open more themes to a role, as the owner; a new theme is open to nobody."""
     if not (themes or any(levels.values())):
         raise ArgumentError(f"name the themes that are opened; `team restrict {role}` alone opens every theme", role)
-    import_team_driver()
     from hermes_memory_bridge.team.database import team_rights
 
-    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    run_with_driver_errors(lambda: team_rights.open_themes(dsn, role, themes, **levels))
+    team_rights.open_themes(ask_dsn(), role, themes, **levels)
     document = {"role": role, "themes": list(themes), **{name: list(named) for name, named in levels.items()}}
-    print_answer(as_json, document, f"{role} sees {format_rights(themes, **levels)} from now on")
+    return document, f"{role} sees {format_rights(themes, **levels)} from now on", 0
 
 
-@team_group.command("invite")
-@unused_store_option
-@json_option
-@owner_option
+@owner_command("invite")
 @rights_options
 @click.option("--reach", metavar="DSN", help="Where members reach the database, when not where the owner does.")
 @click.argument("role", metavar="NAME")
 @click.argument("themes", metavar="[THEME]...", nargs=-1)
-def team_invite_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], **settings: Any) -> None:
+def team_invite_command(ask_dsn: AskDsn, role: str, themes: tuple[str, ...], **settings: Any) -> OwnerAnswer:
     """Make a role for a person, as the owner, and print the code for `team connect`, which works once.
 
     Without THEME, --read and --curate it may read and write every theme.
     """
-    import_team_driver()
     from hermes_memory_bridge.team.database import team_members
 
     end = settings["until"]
     if end is not None and end.timestamp() <= time.time():
         raise ArgumentError(f"--until {end:%Y-%m-%d} is past: the code would let nobody in", end)
-    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    code = run_with_driver_errors(lambda: team_members.invite_member(dsn, role, themes=themes, **settings))
-    print_answer(as_json, {"role": role, "code": code}, code)
+    code = team_members.invite_member(ask_dsn(), role, themes=themes, **settings)
+    return {"role": role, "code": code}, code, 0
 
 
-@team_group.command("members")
-@unused_store_option
-@json_option
-@owner_option
-def team_members_command(as_json: bool, admin_dsn: str) -> None:
+@owner_command("members")
+def team_members_command(ask_dsn: AskDsn) -> OwnerAnswer:
     """List the roles that exchange rows, and their rights, as the owner."""
-    import_team_driver()
     from hermes_memory_bridge.team.database import team_members
 
-    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    members = run_with_driver_errors(lambda: team_members.list_members(dsn))
-    print_answer(as_json, {"members": [member.as_dict() for member in members]}, format_members(members))
+    members = team_members.list_members(ask_dsn())
+    return {"members": [member.as_dict() for member in members]}, format_members(members), 0
 
 
 def format_members(members: Sequence[Member]) -> str:
@@ -255,82 +258,66 @@ def format_members(members: Sequence[Member]) -> str:
     return "\n".join(lines) or "nobody was let in"
 
 
-@team_group.command("revoke")
-@unused_store_option
-@json_option
-@owner_option
+@owner_command("revoke")
 @click.argument("role", metavar="NAME")
-def team_revoke_command(as_json: bool, admin_dsn: str, role: str) -> int:
+def team_revoke_command(ask_dsn: AskDsn, role: str) -> OwnerAnswer:
     """End what a role may, as the owner; what it brought stays.
 
     Exit code 1 when it still may something as a member of a group.
     """
-    import_team_driver()
     from hermes_memory_bridge.team.database import team_members
 
-    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    groups = run_with_driver_errors(lambda: team_members.revoke_member(dsn, role))
+    groups = team_members.revoke_member(ask_dsn(), role)
     message = (
         f"{role} still has rights as a member of {', '.join(groups)}" if groups else f"{role} has no rights any more"
     )
-    print_answer(as_json, {"role": role, "groups": groups}, message)
-    return 1 if groups else 0
+    return {"role": role, "groups": groups}, message, int(bool(groups))
 
 
-@team_group.command("index")
-@unused_store_option
-@json_option
-@owner_option
-def team_index_command(as_json: bool, admin_dsn: str) -> None:
+@owner_command("index")
+def team_index_command(ask_dsn: AskDsn) -> OwnerAnswer:
     """Index the vectors of large themes, as the owner."""
-    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    themes = run_with_driver_errors(lambda: import_team_driver().index_large_themes(dsn))
-    print_answer(as_json, {"indexed": themes}, f"indexed: {', '.join(themes) or 'no theme is large enough to need it'}")
+    themes = import_team_driver().index_large_themes(ask_dsn())
+    return {"indexed": themes}, f"indexed: {', '.join(themes) or 'no theme is large enough to need it'}", 0
 
 
-@team_group.command("collect")
-@unused_store_option
-@json_option
-@owner_option
+@owner_command("collect")
 @click.option(
     "--days", metavar="N", type=int, default=TOMBSTONE_DAYS, help=f"Minimum age of a deletion ({TOMBSTONE_DAYS})."
 )
-def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> int:
+def team_collect_command(ask_dsn: AskDsn, days: int) -> OwnerAnswer:
     """Remove rows deleted long ago, and rewrite what held purged words, as the owner.
 
     Exit code 1 when purged words may be left in the database's files.
     """
-    import_team_driver()
     from hermes_memory_bridge.team.database import purge_rewrite, tombstone_collection
 
-    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    collected = run_with_driver_errors(lambda: tombstone_collection.collect_tombstones(dsn, days=days))
+    dsn = ask_dsn()
+    collected = tombstone_collection.collect_tombstones(dsn, days=days)
     lines = [f"{removed.theme}: {removed.rows} deleted rows and {removed.marks} marks removed" for removed in collected]
     document = [{"theme": removed.theme, "rows": removed.rows, "marks": removed.marks} for removed in collected]
-    done = run_with_driver_errors(lambda: purge_rewrite.rewrite_purged(dsn))
+    done = purge_rewrite.rewrite_purged(dsn)
     message = f"rewritten: {', '.join(done.rewritten)}" if done.rewritten else "nothing was purged since the last time"
     lines = [*(lines or ["nothing was deleted that long ago"]), *(done.left or [message])]
-    print_answer(as_json, {"collected": document, "rewritten": done.rewritten, "left": done.left}, "\n".join(lines))
-    return 1 if done.left else 0
+    return (
+        {"collected": document, "rewritten": done.rewritten, "left": done.left},
+        "\n".join(lines),
+        int(bool(done.left)),
+    )
 
 
-@team_group.command("repair")
-@unused_store_option
-@json_option
-@owner_option
-def team_repair_command(as_json: bool, admin_dsn: str) -> None:
+@owner_command("repair")
+def team_repair_command(ask_dsn: AskDsn) -> OwnerAnswer:
     """Mend what programs of before left in the tables, as the owner."""
-    import_team_driver()
     from hermes_memory_bridge.team.database import team_repair
 
-    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    repaired = run_with_driver_errors(lambda: team_repair.repair_team_database(dsn))
+    repaired = team_repair.repair_team_database(ask_dsn())
     lines = [f"{theme}: its counter is behind its rows again" for theme in repaired.counters]
     lines += [f"{uid}: stamped with the present; run `sync verify` on each machine" for uid in repaired.stamped]
     lines += [f"{repaired.emptied} purged rows emptied"] if repaired.emptied else []
     lines += [f"{role}: there is no such role, its restriction is lifted" for role in repaired.roles]
     lines += [f"{uid}: larger than any machine takes; left as it is" for uid in repaired.too_large]
-    print_answer(as_json, repaired.as_dict(), "\n".join(lines) or "nothing to repair")
+    return repaired.as_dict(), "\n".join(lines) or "nothing to repair", 0
 
 
 @team_group.command("connect")

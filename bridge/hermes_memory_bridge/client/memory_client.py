@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -59,6 +59,7 @@ class BaseClient(Generic[ToolReply]):
 
     _http: Any
     """`httpx.Client`, or `httpx.AsyncClient`."""
+    _sleep: Callable[[float], Any]
 
     def __init__(
         self,
@@ -171,16 +172,14 @@ class BaseClient(Generic[ToolReply]):
         raise NotImplementedError
 
     async def _run(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a function that takes its time, or a call of HTTP."""
+        """Run a function that takes its time."""
         raise NotImplementedError
 
-    async def _post(self, request: dict[str, Any], headers: Mapping[str, str]) -> httpx.Response:
+    async def _finish(self, step: Any) -> Any:
+        """Return the result of a step that is done, or of its coroutine."""
         raise NotImplementedError
 
-    async def _sleep(self, seconds: float) -> None:
-        raise NotImplementedError
-
-    async def _disconnect(self) -> None:
+    def _close_http(self) -> Any:
         raise NotImplementedError
 
     def _begin_heartbeats(self) -> None:
@@ -223,6 +222,11 @@ class BaseClient(Generic[ToolReply]):
         finally:
             await self._disconnect()
 
+    async def _disconnect(self) -> None:
+        await self._finish(self._close_http())
+        if self.log is not None:
+            self.log.close()
+
     async def _call_tool(self, tool: str, arguments: dict[str, Any]) -> Reply:
         if not self._is_open:
             raise ClientClosed
@@ -254,7 +258,7 @@ class BaseClient(Generic[ToolReply]):
             may_start = self._own
             while True:
                 try:
-                    response = await self._post(request, headers)
+                    response = await self._finish(self._http.post(self.endpoint.url, json=request, headers=headers))
                 except (ForeignSocket, ListenerStopped) as error:
                     raise BridgeUnreachable(str(error), self.endpoint.socket) from error
                 except httpx.TransportError as error:
@@ -274,7 +278,7 @@ class BaseClient(Generic[ToolReply]):
                     raise BridgeUnreachable(
                         f"the memory bridge at {where} does not answer ({failure}); is it running?", where
                     )
-                await self._sleep(pause_s)
+                await self._finish(self._sleep(pause_s))
 
     async def _beat(self) -> None:
         try:
@@ -291,6 +295,7 @@ class MemoryClient(BaseClient[Reply]):
     """
 
     _http: httpx.Client
+    _sleep = staticmethod(time.sleep)
 
     def open(self) -> Self:
         """Connect, open or resume the session, and resend unacknowledged writes. Does nothing when it is open.
@@ -315,16 +320,11 @@ class MemoryClient(BaseClient[Reply]):
     async def _run(self, function: Callable[..., Result], *arguments: Any) -> Result:
         return function(*arguments)
 
-    async def _post(self, request: dict[str, Any], headers: Mapping[str, str]) -> httpx.Response:
-        return self._http.post(self.endpoint.url, json=request, headers=headers)
+    async def _finish(self, step: Any) -> Any:
+        return step
 
-    async def _sleep(self, seconds: float) -> None:
-        time.sleep(seconds)  # noqa: ASYNC251 - no event loop runs it
-
-    async def _disconnect(self) -> None:
+    def _close_http(self) -> None:
         self._http.close()
-        if self.log is not None:
-            self.log.close()
 
     def _begin_heartbeats(self) -> None:
         self._ended = threading.Event()
@@ -356,6 +356,7 @@ class AsyncMemoryClient(BaseClient[Coroutine[Any, Any, Reply]]):
     """
 
     _http: httpx.AsyncClient
+    _sleep = staticmethod(asyncio.sleep)
 
     async def open(self) -> Self:
         """Open the client as `MemoryClient.open` does."""
@@ -374,16 +375,11 @@ class AsyncMemoryClient(BaseClient[Coroutine[Any, Any, Reply]]):
     async def _run(self, function: Callable[..., Result], *arguments: Any) -> Result:
         return await asyncio.to_thread(function, *arguments)
 
-    async def _post(self, request: dict[str, Any], headers: Mapping[str, str]) -> httpx.Response:
-        return await self._http.post(self.endpoint.url, json=request, headers=headers)
+    async def _finish(self, step: Any) -> Any:
+        return await step
 
-    async def _sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-    async def _disconnect(self) -> None:
-        await self._http.aclose()
-        if self.log is not None:
-            self.log.close()
+    def _close_http(self) -> Any:
+        return self._http.aclose()
 
     def _begin_heartbeats(self) -> None:
         self._beating = asyncio.create_task(self._keep_beating())
