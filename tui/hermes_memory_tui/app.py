@@ -67,7 +67,12 @@ def run_inspector(
     :param leave_after_s: quit automatically after this many seconds
     """
     if not has_interactive_terminal():
-        print("hermes-memory-tui needs a terminal; its commands do not: see hermes-memory-tui --help", file=sys.stderr)
+        drawn = " that can be drawn on (TERM is 'dumb')" if os.environ.get("TERM") == "dumb" else ""
+        print(
+            f"hermes-memory-tui needs a terminal{drawn}; its commands do not, such as `hermes-memory-tui now` "
+            "and `hermes-memory-tui facts`: see hermes-memory-tui --help",
+            file=sys.stderr,
+        )
         return 1
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)
     os.environ.setdefault("ESCDELAY", SSH_ESCAPE_MS if "SSH_CONNECTION" in os.environ else ESCAPE_MS)

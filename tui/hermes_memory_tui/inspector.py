@@ -6,7 +6,7 @@ import importlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
@@ -42,6 +42,7 @@ from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversat
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+    from textual.filter import LineFilter
 
     from hermes_memory_tui.basket.pending_changes import Basket
     from hermes_memory_tui.commands.command_registry import CommandChoice
@@ -242,6 +243,9 @@ class Inspector(TypeAhead):
         self.update_classes({"-dark-mode": is_dark, "-light-mode": not is_dark}, update=False)
         self._refresh_truecolor_filter(self.ansi_theme)
         self.stylesheet.set_variables(self.get_css_variables())
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return palettes.TWO_COLOURS if self.theme == palettes.NO_COLOUR.name else super().get_line_filters()
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()

@@ -187,3 +187,14 @@ def shown_columns(screen: Screen[Any]) -> set[str]:
     for table in screen.query(FactTable):
         titles |= {text.strip() for text, _ in table._heads(table.scrollable_content_region.width)}
     return titles
+
+
+async def test_without_colours_all_is_drawn_in_the_two_of_the_terminal(path: Path) -> None:
+    app = Inspector(Memory(lambda: Store.open(path, clock=frozen)), look=palettes.initial_look({"NO_COLOR": "1"}))
+    async with app.run_test(size=(160, 38)) as pilot:
+        for key in ("down", "e", "escape", "t", "0", "3", "5", "6", "ctrl+p"):
+            await pilot.press(key)
+            await app.workers.wait_for_complete()
+            styles = [style for strip in app.screen._compositor.render_strips() for _, style, _ in strip if style]
+            assert {style.color for style in styles} | {style.bgcolor for style in styles} <= {None}, key
+            assert any(style.reverse for style in styles), f"{key}: what is chosen stands out"

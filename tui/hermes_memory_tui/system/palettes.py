@@ -9,8 +9,13 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
+from textual.filter import LineFilter
 from textual.theme import BUILTIN_THEMES
 from textual.theme import Theme as Look
 
@@ -120,30 +125,44 @@ HERMES_LIGHT = Look(
     },
 )
 
-NO_COLOUR = Look(
+REVERSED, UNDERLINED = "ansi_white", "ansi_bright_black"
+"""Backgrounds of the look without colours, as `TwoColours` draws them."""
+
+NO_COLOUR = replace(
+    BUILTIN_THEMES["ansi-dark"],
     name="no-colour",
-    primary="#ffffff",
-    secondary="#c8c8c8",
-    accent="#ffffff",
-    success="#e4e4e4",
-    warning="#ffffff",
-    error="#ffffff",
-    foreground="#e4e4e4",
-    background="#000000",
-    surface="#0c0c0c",
-    panel="#262626",
-    dark=True,
-    variables={
-        "block-cursor-background": "#e4e4e4",
-        "block-cursor-foreground": "#000000",
-        "block-cursor-blurred-background": "#3a3a3a",
-        "border": "#ffffff",
-        "border-blurred": "#6c6c6c",
-        "dim": "#a8a8a8",
-        "track": "#3a3a3a",
-    },
+    primary="ansi_default",
+    secondary="ansi_default",
+    accent="ansi_default",
+    success="ansi_default",
+    warning="ansi_default",
+    error="ansi_default",
+    variables=BUILTIN_THEMES["ansi-dark"].variables
+    | dict.fromkeys(("dim", "track", "block-cursor-foreground"), "ansi_default")
+    | dict.fromkeys(("block-cursor-background", "border", "border-blurred"), REVERSED)
+    | dict.fromkeys(("input-cursor-background", "input-selection-background"), REVERSED)
+    | {"block-cursor-blurred-background": UNDERLINED},
 )
-"""Nothing but greys: shapes, words and weight say everything, as they do in every look."""
+"""The terminal's own two colours: shapes, words and weight say everything, as they do in every look."""
+
+
+class TwoColours(LineFilter):
+    """Draws backgrounds of `NO_COLOUR` as reversed or underlined text, and everything in the terminal's own two colours."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(text, style and to_two_colours(style), control) for text, style, control in segments]
+
+
+@cache
+def to_two_colours(style: Style) -> Style:
+    behind = None if style.bgcolor is None else style.bgcolor.number
+    if behind == Color.parse(REVERSED).rich_color.number:
+        return style.without_color + Style(reverse=True)
+    is_underlined = behind == Color.parse(UNDERLINED).rich_color.number
+    return style.without_color + Style(underline=True if is_underlined else None)
+
+
+TWO_COLOURS = (TwoColours(),)
 
 LOOKS = (HERMES, HERMES_LIGHT, HIGH_CONTRAST, NO_COLOUR)
 
@@ -152,7 +171,7 @@ VARIABLE = "HERMES_MEMORY_LOOK"
 
 
 def initial_look(environ: Mapping[str, str], wished: str | None = None, kept: str | None = None) -> str:
-    """Return the initial look: the environment variable's, else `wished`, else greys where colour is not wanted.
+    """Return the initial look: the environment variable's, else `wished`, else none where colour is not wanted.
 
     :param kept: the look that was chosen in an earlier run; ignored where it no longer exists
     :raises ArgumentError: when there is no such look; the message lists the available ones
