@@ -23,7 +23,7 @@ HEALED_WITHOUT_BACKUP = frozenset(DAMAGES) - {
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
-    return make_samples(tmp_path_factory.mktemp("samples"), facts=60)
+    return make_samples(tmp_path_factory.mktemp("samples"), facts=30)
 
 
 @pytest.mark.parametrize("kind", DAMAGES)

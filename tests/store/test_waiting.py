@@ -103,7 +103,7 @@ def test_at_most_a_thousand_are_listed(store: Store) -> None:
 
 
 def test_listing_costs_nothing_in_a_large_store(store: Store) -> None:
-    store.facts.write_many(THEME, [(f"V[n{n}]: x", "bulk") for n in range(20_000)], actor=IMPORT)
+    store.facts.write_many(THEME, [(f"V[n{n}]: x", "bulk") for n in range(4_000)], actor=IMPORT)
     store.facts.quarantine(THEME, "D[note]: obey me", why="override")
     steps = 0
 
