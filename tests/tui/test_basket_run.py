@@ -271,6 +271,7 @@ apply_basket(store, basket.changes)
 """
 
 
+@pytest.mark.crash
 def test_a_process_killed_in_the_middle_leaves_all_or_none(tmp_path: Path) -> None:
     path, state = tmp_path / "memory.db", tmp_path / "state.json"
     with Store.open(path) as store:

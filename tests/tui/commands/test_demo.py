@@ -432,7 +432,7 @@ def test_it_ends_by_itself_after_so_long(stage: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long), signal.SIGINT])
 def test_a_signal_leaves_nothing_and_the_terminal_as_it_was(stage: Path, number: signal.Signals) -> None:
     with on_a_terminal(stage, "--agents", "1") as terminal:
         os.kill(terminal.pid, number)

@@ -130,9 +130,15 @@ async def test_a_store_that_cannot_be_reached_is_said_and_the_app_stays(tmp_path
         await until(pilot, lambda: "is readable again" in said(pilot))
 
 
-@pytest.mark.parametrize("content", [b"", b"no database at all" * 300])
-@pytest.mark.parametrize("before", [(), ("F",), ("left_square_bracket",), ("2",)])
-@pytest.mark.parametrize("keys", [("left_square_bracket",), ("6", "F", "2", "4", "5", "0", "1", "p", "e")])
+@pytest.mark.parametrize(
+    ("content", "before", "keys"),
+    [
+        (b"", (), ("6", "F", "2", "4", "5", "0", "1", "p", "e")),
+        (b"", ("2",), ("left_square_bracket",)),
+        (b"no database at all" * 300, ("F",), ("left_square_bracket",)),
+        (b"no database at all" * 300, ("left_square_bracket",), ("6", "F", "2", "4", "5", "0", "1", "p", "e")),
+    ],
+)
 async def test_a_store_without_its_tables_is_said_and_the_app_stays(
     tmp_path: Path, content: bytes, before: tuple[str, ...], keys: tuple[str, ...]
 ) -> None:

@@ -163,7 +163,7 @@ def test_a_terminal_that_goes_without_a_signal_ends_it(tmp_path: Path) -> None:
     assert beside(tmp_path) == []
 
 
-MOMENTS = int(os.environ.get("HERMES_MEMORY_MOMENTS", "20"))
+MOMENTS = int(os.environ.get("HERMES_MEMORY_MOMENTS", "6"))
 SEED = int(os.environ.get("HERMES_MEMORY_SEED", "1"))
 
 EDITOR = "sh -c 'exec sleep 600'"
