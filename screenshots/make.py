@@ -36,7 +36,7 @@ from moving import Frame, join_frames
 
 FOLDER = Path(__file__).parent
 
-WIDE, NARROW, MOVING = (160, 42), (80, 24), (140, 32)
+WIDE, NARROW, MOVING = (160, 42), (80, 24), (120, 32)
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ def write_wrong_fact(path: Path) -> None:
 SCENES = (
     Scene((), "Agents share one memory. You watch.", 2.0),
     Scene((), "A fact arrives, live. It is wrong.", 2.2, write_wrong_fact, "pg-4 in zone a"),
-    Scene(("enter",), "Who wrote it, from where, and whom it was given to.", 3.0),
-    Scene(("U",), "Taken back: what it had replaced stands again.", 3.0),
+    Scene(("enter", "z"), "Who wrote it, from where, and whom it was given to.", 3.0),
+    Scene(("z", "U"), "Taken back: what it had replaced stands again.", 3.0),
 )
 
 

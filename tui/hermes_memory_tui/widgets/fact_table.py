@@ -279,7 +279,7 @@ class FactTable(MarkedList):
         fact = self.fact_at(row)
         dim = self.ink("dim")
         if self.keys[row] == NOTE:
-            return [Segment(fit_text(f"── {self._note} {'─' * width}", width), dim)]
+            return [Segment(fit_text(f"── {self._note} ".ljust(width, "─"), width), dim)]
         if fact is None:
             gone = self.keys[row] in self._gone
             return [Segment(fit_text("   … purged" if gone else "   …", width), dim)]
