@@ -53,6 +53,14 @@ async def test_letters_after_a_digit_are_meant_for_the_view(path: Path) -> None:
         await until(pilot, lambda: scopes_of(path)["launch"].status.value == "closed")
 
 
+async def test_keys_after_enter_are_for_the_list(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: len(targets(pilot)) == 6)
+        send_at_once(pilot, "/", *"number", "enter", "j", "j")
+        await until(pilot, lambda: main_screen(pilot).table.cursor == 2)
+        assert main_screen(pilot).line == "number"
+
+
 async def test_text_after_the_key_of_a_dialog_is_typed_into_it(path: Path) -> None:
     async with inspecting(path) as pilot:
         send_at_once(pilot, "n", *"V[z]: 1")
@@ -111,7 +119,8 @@ async def test_keys_behind_some_that_nobody_finishes_come_by_themselves_and_in_o
 ) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("slash", "x")
-        monkeypatch.setattr(type(pilot.app), "_follow", lambda *_: None)  # the widgets have gone with their keys
+        monkeypatch.setattr("hermes_memory_tui.system.type_ahead.TIMEOUT_S", 0.1)
+        monkeypatch.setattr(type(pilot.app), "_follow", lambda *_, **__: None)  # the widgets have gone with their keys
         send_at_once(pilot, *"abc")
         await until(pilot, lambda: "/ xabc" in screen_text(pilot))
 

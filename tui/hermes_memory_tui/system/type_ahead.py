@@ -15,8 +15,8 @@ from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
 
-TIMEOUT_S = 1.0
-"""After this long a key counts as handled, whatever has become of it."""
+TIMEOUT_S = 5.0
+"""After this long a key counts as handled, whatever has become of it: a busy machine takes more than a second for some."""
 
 Typed = events.Key | events.Paste
 
@@ -52,15 +52,22 @@ class TypeAhead(App[int]):
             self._finish_in_time(event)
         if not self._wait_for_screen(self._hand_over):
             await super().on_event(event)
-            self._follow(event, node)
+            self._follow(event, node, then=node)
 
     def _finish_in_time(self, event: Typed) -> None:
         self.set_timer(TIMEOUT_S, partial(self._finish, event))
 
-    def _follow(self, event: Typed, node: MessagePump | None) -> None:
-        """Follow an event on its way from node to parent, up to this app and to a screen that it may have opened."""
-        if node is None or node is self or not node.call_later(self._follow, event, node._parent):
-            self.call_later(self._finish_on_screen, event)
+    def _follow(self, event: Typed, node: MessagePump | None, *, then: MessagePump | None = None) -> None:
+        """Follow an event on its way from node to parent, up to this app and to a screen that it may have opened.
+
+        :param then: where the way begins once more: the app runs the action of a key, and what that posts to the widget is on its
+            way up behind the key
+        """
+        if node is None or node is self or not node.call_later(self._follow, event, node._parent, then=then):
+            if then is None:
+                self.call_later(self._finish_on_screen, event)
+            else:
+                self.call_later(self._follow, event, then)
 
     def _finish_on_screen(self, event: Typed) -> None:
         screen = self.screen
