@@ -27,7 +27,7 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {"HERMES_MEMORY_DB": f"{home}/memory.db", "HERMES_HOME": home}
         server = StdioServerParameters(command=sys.executable, args=["-m", "hermes_memory.mcp.server"], env=environment)
-        async with stdio_client(server) as pipes, ClientSession(*pipes) as session:
+        async with stdio_client(server, sys.stderr) as pipes, ClientSession(*pipes) as session:
             await session.initialize()
             for tool, arguments in calls:
                 try:

@@ -59,12 +59,12 @@ class EmbeddingSettings:
     def in_environment(self, environ: Mapping[str, str]) -> EmbeddingSettings:
         """Return these settings with overrides from the environment. :raises PolicyError: it names an invalid URL"""
         url, model = environ.get("HERMES_MEMORY_EMBED_URL", ""), environ.get("HERMES_MEMORY_EMBED_MODEL", "")
-        found = self
+        config = self
         if url:
             if wrong := find_url_fault(url):
                 raise PolicyError(f"HERMES_MEMORY_EMBED_URL {wrong}", None)
-            found = replace(found, url=url, provider="auto" if found.provider in ("auto", "local") else found.provider)
-        return replace(found, model=model) if model else found
+            config = replace(config, url=url, provider="auto" if config.provider == "local" else config.provider)
+        return replace(config, model=model) if model else config
 
 
 KEYS = {field.name: field.type for field in fields(EmbeddingSettings)}

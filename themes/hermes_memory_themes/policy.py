@@ -193,8 +193,8 @@ class Policies:
     def embedding_settings(self, environ: Mapping[str, str] | None = None) -> EmbeddingSettings:
         """Return the embedding settings of the file and the environment as they are now. :raises PolicyError:"""
         self._load_document()
-        said = EmbeddingSettings(**self._document.get("embedding", {}))
-        return said.in_environment(os.environ if environ is None else environ)
+        settings = EmbeddingSettings(**self._document.get("embedding", {}))
+        return settings.in_environment(os.environ if environ is None else environ)
 
     def team_settings(self) -> TeamSettings:
         """Return the settings of the sync with the team database as the file stands now. :raises PolicyError:"""
@@ -254,20 +254,20 @@ def load_policy_document(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise PolicyError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})", path) from error
     except tomllib.TOMLDecodeError as error:
-        said = str(error).replace("at end of document", f"at the end of line {text.rstrip().count(chr(10)) + 1}")
-        raise PolicyError(f"{path}: {said}", path) from error
+        message = str(error).replace("at end of document", f"at the end of line {text.rstrip().count(chr(10)) + 1}")
+        raise PolicyError(f"{path}: {message}", path) from error
     except OSError as error:
         raise PolicyError(f"{path} cannot be read: {error.strerror or error}", path) from error
     lines = TomlLines(path, text)
-    known = ("projects", "defaults", "kinds", "themes", "embedding", "team")
+    sections = ("projects", "defaults", "kinds", "themes", "embedding", "team")
     for name, table in document.items():
         if name == "projects":
             if not isinstance(table, bool):
                 raise lines.error((), name, f"projects must be true or false, not {table!r}")
             continue
-        if name not in known:
+        if name not in sections:
             raise lines.error(
-                (), name, f"unknown table {name!r}{format_suggestion(name, known)}; known: {', '.join(known)}"
+                (), name, f"unknown table {name!r}{format_suggestion(name, sections)}; known: {', '.join(sections)}"
             )
         if not isinstance(table, dict):
             raise lines.error((), name, f"{name!r} must be a table, not {table!r}")
@@ -327,7 +327,7 @@ def check_policy_table(lines: TomlLines, place: tuple[str, ...], table: Mapping[
             if value not in CHOICES[key]:
                 raise lines.error(place, key, f"{key} must be one of {', '.join(CHOICES[key])}, not {value!r}")
         elif key == "languages":
-            if not isinstance(value, list) or not value or any(one not in LANGUAGES for one in value):
+            if not isinstance(value, list) or not value or any(language not in LANGUAGES for language in value):
                 raise lines.error(place, key, f"{key} must be a list of {', '.join(LANGUAGES)}, not {value!r}")
         elif key == "sync":
             if not isinstance(value, bool) and value != SyncCarrier.FOLDER:
@@ -340,7 +340,7 @@ def check_settings_table(
     lines: TomlLines,
     name: str,
     document: Mapping[str, Any],
-    known: Mapping[str, Any],
+    defaults: Mapping[str, Any],
     find_fault: Callable[[str, Any], str | None],
 ) -> None:
     """Check the settings of a table that no theme is meant by.
@@ -348,19 +348,19 @@ def check_settings_table(
     :raises PolicyError: for the first setting that is unknown or has an invalid value
     """
     for key, value in document.get(name, {}).items():
-        if key not in known:
+        if key not in defaults:
             raise lines.error(
-                (name,), key, f"unknown setting {key!r}{format_suggestion(key, known)}; known: {', '.join(known)}"
+                (name,), key, f"unknown setting {key!r}{format_suggestion(key, defaults)}; known: {', '.join(defaults)}"
             )
         if wrong := find_fault(key, value):
             raise lines.error((name,), key, wrong)
 
 
-def format_suggestion(name: str, known: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str:
+def format_suggestion(name: str, names: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str:
     """Format `, did you mean …?` when a known name is similar."""
     import difflib  # here, not above: few names are wrong
 
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(names), n=1)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
@@ -379,25 +379,25 @@ class TomlLines:
 
     def number(self, place: tuple[str, ...], key: str | None) -> int:
         """Return the line number, that of the file's first line when it cannot be found."""
-        wanted = tuple(place) if key is None else (*place, key)
-        while wanted:
-            number = self._find_line(wanted)
+        address = tuple(place) if key is None else (*place, key)
+        while address:
+            number = self._find_line(address)
             if number:
                 return number
-            wanted = wanted[:-1]  # inside a table written on one line
+            address = address[:-1]  # inside a table written on one line
         return 1
 
-    def _find_line(self, wanted: tuple[str, ...]) -> int:
+    def _find_line(self, address: tuple[str, ...]) -> int:
         table: tuple[str, ...] = ()
         for number, line in enumerate(self.text.splitlines(), 1):
             header = re.match(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]", line)
             if header:
                 table = split_dotted_key(header[1])
-                if table == wanted:
+                if table == address:
                     return number
                 continue
             setting = re.match(r"\s*([^=#]+?)\s*=", line)
-            if setting and (*table, *split_dotted_key(setting[1])) == wanted:
+            if setting and (*table, *split_dotted_key(setting[1])) == address:
                 return number
         return 0
 
@@ -437,8 +437,8 @@ def policy_file_template() -> str:
     lines.append("[defaults]")
     for field in fields(ThemePolicy):
         default = field.default
-        said = list(default) if isinstance(default, tuple) else default
-        value = str(said).lower() if isinstance(said, bool) else repr(said).replace("'", '"')
+        shown = list(default) if isinstance(default, tuple) else default
+        value = str(shown).lower() if isinstance(shown, bool) else repr(shown).replace("'", '"')
         lines.append(f"# {field.name} = {value}  # {explained[field.name]}")
     lines += [
         "",

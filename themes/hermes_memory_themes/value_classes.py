@@ -30,8 +30,8 @@ else:
                 assert "ClassVar" not in str(
                     annotation
                 )  # nor anything else that the standard library takes for no field
-                given = vars(plain).get(name, dataclasses.MISSING)
-                own[name] = given if isinstance(given, dataclasses.Field) else dataclasses.field(default=given)
+                default = vars(plain).get(name, dataclasses.MISSING)
+                own[name] = default if isinstance(default, dataclasses.Field) else dataclasses.field(default=default)
                 own[name].name, own[name].type, own[name].kw_only = name, annotation, False
                 own[name]._field_type = _FIELD
             inherited = {}
@@ -91,10 +91,10 @@ else:
     def initializer(cls, fields):
         """Compile `__init__` of a class, as the standard library writes it."""
         missing = dataclasses.MISSING
-        known, parameters, lines = {"missing": missing, "put": object.__setattr__}, ["self"], ["pass"]
+        namespace, parameters, lines = {"missing": missing, "put": object.__setattr__}, ["self"], ["pass"]
         for field in fields:
             name = value = field.name
-            known |= {f"default_{name}": field.default, f"make_{name}": field.default_factory}
+            namespace |= {f"default_{name}": field.default, f"make_{name}": field.default_factory}
             if field.default_factory is not missing:
                 value = f"make_{name}() if {name} is missing else {name}"
             required = field.default is missing and field.default_factory is missing
@@ -103,6 +103,6 @@ else:
         if hasattr(cls, "__post_init__"):
             lines.append("self.__post_init__()")
         # Nothing but names that stand in our own sources.
-        exec("\n    ".join([f"def __init__({', '.join(parameters)}):", *lines]), known)  # noqa: S102
-        known["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
-        return known["__init__"]
+        exec("\n    ".join([f"def __init__({', '.join(parameters)}):", *lines]), namespace)  # noqa: S102
+        namespace["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
+        return namespace["__init__"]
