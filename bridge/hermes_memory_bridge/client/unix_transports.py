@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import Any
 
 import httpcore
 import httpx
 
-from hermes_memory_bridge.wire.peers import (
-    ForeignSocket,
-    check_private_folder,
-    check_socket_listener,
-    find_private_folders,
-)
+from hermes_memory_bridge.wire.peers import ForeignSocket, check_private_folders, check_socket_listener
 from hermes_memory_bridge.wire.silence import LOOK_S, check_listener
 
 Options = Iterable[tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]]
@@ -48,7 +44,8 @@ class OwnSocketBackend(httpcore.SyncBackend):
 
         :raises ForeignSocket: it runs as somebody else
         """
-        check_socket_folders(path)
+        with contextlib.suppress(FileNotFoundError):  # reported by connecting
+            check_private_folders(path)
         stream = super().connect_unix_socket(path, timeout, socket_options)
         try:
             check_socket_listener(stream.get_extra_info("socket"), path)
@@ -81,7 +78,8 @@ class AsyncOwnSocketBackend(httpcore.AnyIOBackend):
 
         :raises ForeignSocket: it runs as somebody else
         """
-        check_socket_folders(path)
+        with contextlib.suppress(FileNotFoundError):  # reported by connecting
+            check_private_folders(path)
         stream = await super().connect_unix_socket(path, timeout, socket_options)
         try:
             check_socket_listener(stream.get_extra_info("socket"), path)
@@ -99,15 +97,3 @@ class AsyncOwnSocketBackend(httpcore.AnyIOBackend):
 
         stream.read = read_patiently  # type: ignore[method-assign]  # as above
         return stream
-
-
-def check_socket_folders(path: str) -> None:
-    """Check the folders above a socket; a missing one is reported when connecting.
-
-    :raises ForeignSocket: others can put a socket of their own at `path`
-    """
-    for folder in find_private_folders(path):
-        try:
-            check_private_folder(folder)
-        except FileNotFoundError:
-            return

@@ -67,7 +67,7 @@ class StatusCommands:
 
     async def calls(self, arguments: Arguments) -> dict[str, Any]:
         """Return the calls after number `since`, oldest first, and the number of the latest one."""
-        since = parse_integer_argument(arguments, "since", 0, least=0, most=2**63)
+        since = parse_integer_argument(arguments, "since", 0, least=0, most=2**63) or 0
         limit = parse_integer_argument(arguments, "limit", MOST_CALLS, least=1, most=MOST_CALLS)
         theme, session = parse_optional_text(arguments, "theme"), parse_optional_text(arguments, "session")
         if session is not None:

@@ -98,22 +98,15 @@ class BridgeLine:
 
         :raises BridgeNotReachable: no bridge answers
         """
-        fresh = self.bridge is None
-        try:
-            return self._send_calls(requests, key)
-        except OSError as error:
-            self.drop()
-            if (
-                fresh
-                or isinstance(error, TimeoutError)
-                or (key is None and not all(is_read_tool(tool) for tool, _ in requests))
-            ):
-                raise BridgeNotReachable(str(error) or type(error).__name__) from error
-        try:
-            return self._send_calls(requests, key)  # the bridge was restarted since the last call
-        except OSError as error:
-            self.drop()
-            raise BridgeNotReachable(str(error) or type(error).__name__) from error
+        is_harmless = key is not None or all(is_read_tool(tool) for tool, _ in requests)
+        while True:
+            is_fresh = self.bridge is None
+            try:
+                return self._send_calls(requests, key)
+            except OSError as error:
+                self.drop()  # the next try connects anew: the bridge may have been restarted since the last call
+                if is_fresh or isinstance(error, TimeoutError) or not is_harmless:
+                    raise BridgeNotReachable(str(error) or type(error).__name__) from error
 
     def close(self) -> None:
         """Close the connection properly: the bridge ends its sessions."""

@@ -43,8 +43,7 @@ def connect_own_socket(made: socket.socket, path: str) -> None:
     :raises ForeignSocket: it is not, or somebody else can write to its folder
     :raises OSError: nobody is listening
     """
-    for folder in find_private_folders(path):
-        check_private_folder(folder)
+    check_private_folders(path)
     made.connect(path)
     check_socket_listener(made, path)
 
@@ -73,6 +72,12 @@ def check_socket_listener(connected: socket.socket, path: str) -> None:
             f"the process that listens at {path} runs as user {uid}, not as you (user {os.getuid()}); nothing was sent. "
             f"Stop it, or remove {os.path.dirname(path)} and start your own bridge"
         )
+
+
+def check_private_folders(path: str) -> None:
+    """Check the folders above a socket, as `check_private_folder` does each."""
+    for folder in find_private_folders(path):
+        check_private_folder(folder)
 
 
 def check_private_folder(folder: str) -> None:
