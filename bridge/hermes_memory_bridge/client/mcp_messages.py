@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from hermes_memory_bridge.version import __version__
 from hermes_memory_bridge.wire.messages import FOLDER, KEY
-from hermes_memory_bridge.wire.shim import find_working_folder
+from hermes_memory_bridge.wire.paths import BridgePaths, find_working_folder
 from hermes_memory_store import errors
 from hermes_memory_store.errors import ArgumentError, StoreError
 
@@ -66,8 +66,6 @@ class BridgeAddress:
         :raises ArgumentError: it is none of these
         """
         if endpoint is None:
-            from hermes_memory_bridge.wire.paths import BridgePaths
-
             return cls("http://localhost/mcp", BridgePaths.of().http)
         parts = urlsplit(endpoint)
         if parts.scheme == "unix" and parts.path:

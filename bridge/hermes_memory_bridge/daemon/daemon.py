@@ -297,7 +297,7 @@ def serve_store(paths: BridgePaths, settings: DaemonSettings) -> None:
     settings = replace(settings, shares=to_descriptor_shares(raise_descriptor_limit()))
     paths.make_folder()
     with hold_daemon_lock(paths):
-        write_pid_file(paths.pid)
+        Path(paths.pid).write_text(f"{os.getpid()}\n", encoding="ascii")
         try:
             asyncio.run(run_daemon(paths, settings))
         finally:
@@ -373,8 +373,3 @@ def open_loopback_socket(port: int) -> socket.socket:
     made.listen(BACKLOG)
     made.setblocking(False)
     return made
-
-
-def write_pid_file(path: str) -> None:
-    """Write the process id for people and service managers; only the lock is authoritative."""
-    Path(path).write_text(f"{os.getpid()}\n", encoding="ascii")

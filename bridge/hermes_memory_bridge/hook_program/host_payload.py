@@ -11,6 +11,7 @@ from hermes_memory_bridge.hook_program.host_dialects import (
     SOURCE_WORDS,
     TEXT_KEYS,
 )
+from hermes_memory_bridge.wire.paths import find_working_folder
 from hermes_memory_store.compact_json import parse_half_object, parse_whole_object
 from hermes_memory_store.hosts.host_data import load_host
 
@@ -98,8 +99,8 @@ def to_hook_event(
             (value for variable in variables if (value := environ.get(variable))), ""
         )
     if not os.path.isabs(document["folder"]):
-        document["folder"] = find_current_folder()
-    word = document["source"] or find_event_name(payload)
+        document["folder"] = find_working_folder()
+    word = document["source"] or find_text(payload, EVENT_NAME_KEYS)[:100]
     document["source"] = SOURCE_WORDS.get(word, word) if event == "start" else ""
     text = find_text(payload, (*own_texts.get(event, ()), *TEXT_KEYS.get(event, ())))
     document |= {"host": host, "event": event, "text": text, "theme": theme}
@@ -128,19 +129,6 @@ def to_text(value: Any, between: str) -> str:
         parts = (part.get("text") if isinstance(part, dict) else part for part in value)
         return between.join(part for part in parts if isinstance(part, str))
     return ""
-
-
-def find_event_name(payload: Mapping[str, Any]) -> str:
-    """Return the host's own name of its event; empty when it tells none."""
-    return find_text(payload, EVENT_NAME_KEYS)[:100]
-
-
-def find_current_folder() -> str:
-    """Return the folder in which the host started this process; empty when it is gone."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
 
 
 def list_hook_ancestors() -> list[int]:

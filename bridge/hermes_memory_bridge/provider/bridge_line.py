@@ -19,7 +19,7 @@ from hermes_memory_bridge.wire.line import (
     to_serve_words,
 )
 from hermes_memory_bridge.wire.messages import CLOSE, FOLDER, KEY, PING, PULSE, WAY
-from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths, find_working_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class BridgeStarter:
         try:
             self.paths.make_folder()
             os.makedirs(os.path.dirname(self.paths.store), mode=0o700, exist_ok=True)
-            with open(self.paths.log, "ab", opener=open_private_file) as log:
+            with open(self.paths.log, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as log:
                 self.process = subprocess.Popen(
                     [*self.command, *to_serve_words(self.paths.store)],
                     stdin=subprocess.DEVNULL,
@@ -257,11 +257,8 @@ def describe_origin(way: str | None = None) -> dict[str, str]:
     :param way: `hook` or `host-file`; None for a tool that a model called
     """
     origin = {} if way is None else {WAY: way}
-    try:
-        folder = os.getcwd()
-    except OSError:  # it is gone
-        return origin
-    return {**origin, FOLDER: folder}
+    folder = find_working_folder()
+    return {**origin, FOLDER: folder} if folder else origin
 
 
 def is_read_tool(tool: str) -> bool:
@@ -275,11 +272,6 @@ def is_read_tool(tool: str) -> bool:
         "recall_memory",
         "recall_conversation",
     )
-
-
-def open_private_file(path: str, flags: int) -> int:
-    """Open a file that only its owner may read."""
-    return os.open(path, flags, 0o600)
 
 
 def is_readable(bridge: socket.socket) -> bool:

@@ -68,10 +68,6 @@ def choose_lines(
 
 def format_recall_block(lines: Iterable[str]) -> str:
     """Format lines so that they cannot pass for anything but data, each once; nothing when there are none."""
-    distinct = list(dict.fromkeys(line for line in lines if line.strip()))
-    return "\n".join([HEAD, *(MARK + remove_control_characters(line) for line in distinct)]) if distinct else ""
-
-
-def remove_control_characters(text: str) -> str:
-    """Remove control and formatting characters from a line."""
-    return "".join(c if c.isprintable() else " " for c in text)
+    distinct = dict.fromkeys(line for line in lines if line.strip())
+    marked = [MARK + "".join(c if c.isprintable() else " " for c in line) for line in distinct]
+    return "\n".join([HEAD, *marked]) if marked else ""

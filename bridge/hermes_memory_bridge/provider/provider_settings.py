@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hermes_memory_bridge.wire.paths import find_working_folder
 from hermes_memory_store.hosts.capture_switch import may_capture
 
 TYPE_CHECKING = False
@@ -160,11 +161,7 @@ def is_capture_stopped(db: str) -> bool:
 
     :param db: the store's file
     """
-    try:
-        folder = os.getcwd()
-    except OSError:  # it is gone
-        folder = ""
-    return not may_capture(db, "", folder).allowed
+    return not may_capture(db, "", find_working_folder()).allowed
 
 
 def write_private_file(path: str, text: str, mode: int = 0o600) -> None:

@@ -61,3 +61,11 @@ def to_short_folder(store: str) -> str:
 
     name = hashlib.sha256(os.fsencode(store)).hexdigest()[:16]
     return os.path.join("/tmp", f"hermes-memory-{os.getuid()}", name)  # noqa: S108 - see `peers`
+
+
+def find_working_folder() -> str:
+    """Return the folder in which this process works; empty when it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

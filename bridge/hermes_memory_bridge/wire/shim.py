@@ -18,7 +18,7 @@ import time
 
 from hermes_memory_bridge.wire.early_answers import AnswerComparison, EarlyAnswers
 from hermes_memory_bridge.wire.messages import BYE, CLOSE, END, KEY, OWN_REQUEST, PING, PULSE
-from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths, find_working_folder
 from hermes_memory_store.compact_json import parse_wire_message, to_json
 
 TYPE_CHECKING = False
@@ -508,14 +508,6 @@ def write_all(handle: int, line: bytes) -> None:
 def raise_termination_signal(*_: object) -> None:
     """Raise TerminationSignal; the signal handler."""
     raise TerminationSignal
-
-
-def find_working_folder() -> str:
-    """Return the folder the host started this process in; empty when it is gone."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
 
 
 def run_shim(options: dict[str, str]) -> int:
