@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.wire.line import connect_line, encode_message, read_line
-from hermes_memory_bridge.wire.messages import GREETING
+from hermes_memory_bridge.wire.line import connect_line, read_line
+from hermes_memory_bridge.wire.messages import GREETING, encode_message
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_bridge.wire.peers import ForeignSocket
 from hermes_memory_bridge.wire.silence import ListenerStopped, check_listener, wait_for_answer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from hermes_memory_bridge.wire.line import connect_line, encode_message, read_line
-from hermes_memory_bridge.wire.messages import GREETING
+from hermes_memory_bridge.wire.line import connect_line, read_line
+from hermes_memory_bridge.wire.messages import GREETING, encode_message
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_bridge.wire.peers import ForeignSocket
 from hermes_memory_store.compact_json import parse_whole_object

@@ -10,6 +10,7 @@ from codecs import BOM_UTF8
 from collections.abc import AsyncIterator
 from typing import Any
 
+from hermes_memory_bridge.wire.messages import encode_message
 from hermes_memory_store.compact_json import parse_half_object
 from hermes_memory_store.errors import ArgumentError
 
@@ -99,7 +100,7 @@ def to_parse_error_line(line: bytes, explanation: str | None = None) -> bytes:
         byte = f"0x{line[error.start]:02x} at {error.start}"
         code, reason = -32700, f"not UTF-8: byte {byte}; send the message as UTF-8, nothing was done"
     refusal = {"code": code, "message": explanation or reason}
-    return encode_message_line({"jsonrpc": "2.0", "id": find_answer_id(message), "error": refusal})
+    return encode_message({"jsonrpc": "2.0", "id": find_answer_id(message), "error": refusal})
 
 
 def find_answer_id(message: Any) -> str | float | None:
@@ -137,12 +138,12 @@ class BatchAnswers:
         if version == BATCH_REVISION and messages:
             if answered:
                 self.open.append(([find_answer_id(message) for message in answered], []))
-            return [encode_message_line(message) for message in messages]
+            return [encode_message(message) for message in messages]
         reason = (
             f"a batch has at least one message, and revision {BATCH_REVISION} of MCP alone has batches (here: {version}); "
             "send each message on its own"
         )
-        self.writer.writelines(to_parse_error_line(encode_message_line(message), reason) for message in answered)
+        self.writer.writelines(to_parse_error_line(encode_message(message), reason) for message in answered)
         return []
 
     def write(self, line: bytes) -> None:
@@ -157,7 +158,3 @@ class BatchAnswers:
                 line = b"[" + b",".join(answers) + b"]\n"
                 break
         self.writer.write(line)
-
-
-def encode_message_line(message: Any) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"

@@ -29,7 +29,7 @@ from hermes_memory_bridge.runtime.place_resolution import find_place_theme, foll
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import parse_folder
 from hermes_memory_bridge.version import __version__
-from hermes_memory_bridge.wire.messages import BYE, CLOSE, END, PING, PULSE
+from hermes_memory_bridge.wire.messages import BYE, CLOSE, END, PING, PULSE, encode_message
 from hermes_memory_bridge.wire.peers import Peer, find_peer
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.model import Rights
@@ -106,14 +106,14 @@ class LineServer:
                 return
             connection = await self._admit_connection(hello, peer)
         except (StoreError, ThemeError) as error:
-            writer.write(framing.encode_message_line({"hermes-memory": 1, "error": error.as_dict()}))
+            writer.write(encode_message({"hermes-memory": 1, "error": error.as_dict()}))
             await writer.drain()
             return
         greeting = {"hermes-memory": 1, "version": __version__, "session": connection.name}
         pulse = Pulse(connection, writer) if hello.get("pulse") else None
         if pulse is not None:
             greeting["pulse_s"] = self.agents.leases.ask_after_s
-        writer.write(framing.encode_message_line(greeting))
+        writer.write(encode_message(greeting))
         await note_shim_facts(self.agents.worker, connection, hello.get("instructions"))
         farewell = ConnectionClose()
 
@@ -133,7 +133,7 @@ class LineServer:
         answer = await self.command(str(hello["command"]), hello.get("arguments", {}))
         is_delivered = False
         try:
-            writer.write(framing.encode_message_line(answer))
+            writer.write(encode_message(answer))
             await writer.drain()
             is_delivered = not writer.is_closing()
         finally:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 
-from hermes_memory_bridge.protocol.framing import encode_message_line
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import parse_root_folders
+from hermes_memory_bridge.wire.messages import encode_message
 
 MARK = "hermes-memory-roots-"
 """Begins the id of the question."""
@@ -43,9 +43,7 @@ class RootQuestion:
             self.offered = isinstance(capabilities, dict) and isinstance(capabilities.get("roots"), dict)
         elif self.offered and any(cause in line for cause in CAUSES):
             self.number += 1
-            self.writer.write(
-                encode_message_line({"jsonrpc": "2.0", "id": f"{MARK}{self.number}", "method": "roots/list"})
-            )
+            self.writer.write(encode_message({"jsonrpc": "2.0", "id": f"{MARK}{self.number}", "method": "roots/list"}))
         elif ANSWER in line:
             message = parse_object(line)
             if "method" not in message and str(message.get("id")).startswith(MARK):

@@ -11,14 +11,13 @@ import time
 
 from hermes_memory_bridge.wire.line import (
     connect_line,
-    encode_message,
     greet,
     leave_bridge,
     parse_greeting,
     read_line,
     to_serve_words,
 )
-from hermes_memory_bridge.wire.messages import CLOSE, FOLDER, KEY, PING, PULSE, WAY
+from hermes_memory_bridge.wire.messages import CLOSE, FOLDER, KEY, PING, PULSE, WAY, encode_message
 from hermes_memory_bridge.wire.paths import BridgePaths, find_working_folder
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ import os
 import socket
 import time
 
-from hermes_memory_bridge.wire.messages import BYE, CLOSE, GREETING
+from hermes_memory_bridge.wire.messages import BYE, CLOSE, GREETING, encode_message
 from hermes_memory_bridge.wire.peers import connect_own_socket
 
 TYPE_CHECKING = False
@@ -84,10 +84,6 @@ def leave_bridge(bridge: socket.socket) -> None:
         return  # it has ended already
     finally:
         bridge.close()
-
-
-def encode_message(message: dict[str, Any]) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
 def to_serve_words(store: str) -> list[str]:

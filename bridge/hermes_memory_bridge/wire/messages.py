@@ -1,6 +1,12 @@
-"""What the bridge and its clients say to each other beside the protocol. Standard library only, and none of that."""
+"""What the bridge and its clients say to each other beside the protocol. Standard library only, and little of that."""
 
 from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 GREETING = {"hermes-memory": 1}
 """Members of each first line of a connection."""
@@ -34,3 +40,8 @@ OWN_REQUEST = "hermes-memory-shim-"
 
 OWN_CLIENTS = ("hermes-agent provider", "hermes-memory-client ")
 """Prefix of the names of our own programs, the memory provider and the Python clients; they use all tools."""
+
+
+def encode_message(message: Any) -> bytes:
+    """Encode a message, or a batch of them, as one line."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"

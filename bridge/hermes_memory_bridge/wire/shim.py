@@ -17,9 +17,9 @@ import signal
 import time
 
 from hermes_memory_bridge.wire.early_answers import AnswerComparison, EarlyAnswers
-from hermes_memory_bridge.wire.messages import BYE, CLOSE, END, KEY, OWN_REQUEST, PING, PULSE
+from hermes_memory_bridge.wire.messages import BYE, CLOSE, END, KEY, OWN_REQUEST, PING, PULSE, encode_message
 from hermes_memory_bridge.wire.paths import BridgePaths, find_working_folder
-from hermes_memory_store.compact_json import parse_wire_message, to_json
+from hermes_memory_store.compact_json import parse_wire_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class HostShim:
             key = (called, former_key if former_key and time.monotonic() < until else os.urandom(16).hex())
             meta = params.get("_meta")
             params["_meta"] = {**meta, KEY: key[1]} if isinstance(meta, dict) else {KEY: key[1]}
-            line = to_wire_line(message)
+            line = encode_message(message)
         elif method == "initialize":
             self.opening = message
         elif method in ("resources/subscribe", "resources/unsubscribe") and isinstance(message.get("params"), dict):
@@ -351,18 +351,18 @@ class HostShim:
             first = [{**self.opening, "id": OWN_REQUEST + "again"}]
             self.swallow.add(first[0]["id"])
         for number, message in enumerate(first):
-            self.send(to_wire_line(message))
+            self.send(encode_message(message))
             if number == 0 and self.opened is not None:
                 self.send(self.opened)
         for uri, line in self.subscribed.items():
             message = parse_wire_message(line) or {}
             message["id"] = f"{OWN_REQUEST}{uri}"
             self.swallow.add(message["id"])
-            self.send(to_wire_line(message))
+            self.send(encode_message(message))
         for stream in self.early.streams:
             self.acknowledged.add(stream["id"])
             self.pending[stream["id"]] = None
-            self.send(to_wire_line(stream))
+            self.send(encode_message(stream))
         self.early.streams = self.early.streams if self.comparison is not None else []
 
     def reconnect(self) -> None:
@@ -390,7 +390,7 @@ class HostShim:
             if key is not None:
                 self.cut_off[key[0]] = (key[1], until)
             error = {"jsonrpc": "2.0", "id": number, "error": {"code": CONNECTION_LOST_CODE, "message": reason}}
-            write_all(self.wire, to_wire_line(error))
+            write_all(self.wire, encode_message(error))
         self.pending.clear()
 
     def leave(self) -> int:
@@ -474,10 +474,6 @@ class LineBuffer:
         lines = (bytes(self.rest) + head).split(b"\n")
         self.rest = bytearray(tail)
         return [line + b"\n" for line in lines]
-
-
-def to_wire_line(message: dict[str, Any]) -> bytes:
-    return to_json(message).encode() + b"\n"
 
 
 def find_batch_ids(line: bytes) -> list[Any]:
