@@ -3,8 +3,8 @@
 What is particular to a host is the member `answers` of its file (`hosts/host_data.py` of the store): `forms`, the form of an
 answer by our event, of which one that is missing takes no text; `empty`, what is printed where there is nothing to say;
 `environ`, variables that tell a field which its payload lacks; `fields` and `texts`, keys of its own beside those below; `names`,
-its words for our events where they are not those of its hooks. A host that voids an answer with one key too many (Codex) gets
-exactly the keys of its form.
+its words for our events where they are not those of its hooks; `readers`, hosts that read its hooks as well, by keys that their
+payloads alone have. A host that voids an answer with one key too many (Codex) gets exactly the keys of its form.
 """
 
 from __future__ import annotations
@@ -73,12 +73,8 @@ def find_speaking_host(host: str, payload: Mapping[str, object]) -> str:
 
     :param host: the host that the command names
     """
-    if host in ("claude-code", "copilot", "vscode", "cursor"):
-        if "conversation_id" in payload or "cursor_version" in payload:
-            return "cursor"
-        if "hookEventName" in payload:
-            return "vscode"
-    return host
+    readers = load_host(host)["answers"].get("readers", {})
+    return next((reader for reader, keys in readers.items() if any(key in payload for key in keys)), host)
 
 
 def format_host_answer(host: str, event: str, text: str) -> str:
