@@ -268,10 +268,8 @@ def team_revoke_command(ask_dsn: AskDsn, role: str) -> OwnerAnswer:
     from hermes_memory_bridge.team.database import team_members
 
     groups = team_members.revoke_member(ask_dsn(), role)
-    message = (
-        f"{role} still has rights as a member of {', '.join(groups)}" if groups else f"{role} has no rights any more"
-    )
-    return {"role": role, "groups": groups}, message, int(bool(groups))
+    state = f"still has rights as a member of {', '.join(groups)}" if groups else "has no rights any more"
+    return {"role": role, "groups": groups}, f"{role} {state}", int(bool(groups))
 
 
 @owner_command("index")
@@ -360,10 +358,10 @@ def redeem_code(code: str, paths: BridgePaths) -> str:
     except TeamError as error:
         if error.state.name != "refused":
             raise
-        message = (
-            "this code was used already, or withdrawn: the owner of the team database gives another by `team invite`"
-        )
-        raise ArgumentError(message, None) from None
+        raise ArgumentError(
+            "this code was used already, or withdrawn: the owner of the team database gives another by `team invite`",
+            None,
+        ) from None
 
 
 @team_group.command("disconnect")
@@ -666,13 +664,8 @@ def sync_resolve_command(db: str | None, as_json: bool, uid: str, keep: Any) -> 
     """
     with Store.open(BridgePaths.of(db).store, create=False) as store:
         digits = parse_uid_digits(uid)
-        named = sorted(
-            {
-                conflict.uid
-                for conflict in store.sync.standing.conflicts()
-                if digits and has_uid_part(conflict.uid, digits)
-            }
-        )
+        uids = {conflict.uid for conflict in store.sync.standing.conflicts()}
+        named = sorted(full for full in uids if digits and has_uid_part(full, digits))
         if len(named) > 1:
             raise AmbiguousUid(f"several begin or end with {uid}: {', '.join(named[:5])}", uid)
         changed = store.sync.standing.resolve(named[0] if named else Uid(uid), keep)
