@@ -165,7 +165,10 @@ class CommandPalette(Modal[CommandChoice | None]):
             words = fold_accents(wanted).split()
             # Actions and views of that name first, then places of it, then what only says it in its help.
             found.sort(
-                key=lambda one: (not all(word in fold_accents(one.title) for word in words), one.group in PLACES)
+                key=lambda choice: (
+                    not all(word in fold_accents(self.name_of(choice)) for word in words),
+                    choice.group in PLACES,
+                )
             )
             self.list.show(found, wanted)
         else:
@@ -174,6 +177,11 @@ class CommandPalette(Modal[CommandChoice | None]):
             self.list.show([*self._lately, *rest], "")
 
         self._fit()
+
+    @staticmethod
+    def name_of(choice: CommandChoice) -> str:
+        """Return what a choice is called: what matches it stands first."""
+        return choice.title
 
     def on_resize(self) -> None:
         self._fit()
@@ -246,3 +254,7 @@ class KeyHelp(CommandPalette):
         if self.line.value == "?":  # the key that opened it closes it
             self.action_leave()
         super().on_input_changed(event)
+
+    @staticmethod
+    def name_of(choice: CommandChoice) -> str:
+        return choice.help
