@@ -95,7 +95,7 @@ def measure_bytes(store: Path) -> None:
         line.type(b"\x0c")
         whole = len(line.carry(1))
         print(f"whole screen: {whole:,} bytes")
-        for name, keys in (("cursor key at rest, with the detail", [DOWN] * 12), ("view", [*b"23456789023456789"])):
+        for name, keys in (("cursor key at rest, with the detail", [DOWN] * 12), ("view", [*b"23456702345670234"])):
             sizes = []
             for key in keys:
                 line.type(key if isinstance(key, bytes) else bytes([key]))

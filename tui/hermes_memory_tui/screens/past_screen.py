@@ -87,7 +87,7 @@ class PastScreen(MainScreen):
             "bring_back",
             "Restore",
             id="past.bring_back",
-            tooltip="Say this again now",
+            tooltip="Restore the fact as it was then",
         ),
         Binding("q", "to_present", "Present", id="past.leave", tooltip="Back to the present"),
     ]
