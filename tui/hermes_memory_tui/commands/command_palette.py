@@ -51,7 +51,7 @@ class PaletteList(LineList):
         self.wanted = ""
         """The words that the commands were found by."""
         self.has_help = True
-        """Whether a title has a help text beside it."""
+        """Whether a title has a help text beside it; else the title is the help, and the help the name."""
 
     @property
     def row_count(self) -> int:
@@ -164,12 +164,8 @@ class CommandPalette(Modal[CommandChoice | None]):
             found = rank_rows(choices, wanted)
             words = fold_accents(wanted).split()
             # Actions and views of that name first, then places of it, then what only says it in its help.
-            found.sort(
-                key=lambda choice: (
-                    not all(word in fold_accents(self.name_of(choice)) for word in words),
-                    choice.group in PLACES,
-                )
-            )
+            names = {choice.line: fold_accents(choice.title if self.list.has_help else choice.help) for choice in found}
+            found.sort(key=lambda one: (not all(word in names[one.line] for word in words), one.group in PLACES))
             self.list.show(found, wanted)
         else:
             known = {choice.line for choice in self._lately}
@@ -177,11 +173,6 @@ class CommandPalette(Modal[CommandChoice | None]):
             self.list.show([*self._lately, *rest], "")
 
         self._fit()
-
-    @staticmethod
-    def name_of(choice: CommandChoice) -> str:
-        """Return what a choice is called: what matches it stands first."""
-        return choice.title
 
     def on_resize(self) -> None:
         self._fit()
@@ -254,7 +245,3 @@ class KeyHelp(CommandPalette):
         if self.line.value == "?":  # the key that opened it closes it
             self.action_leave()
         super().on_input_changed(event)
-
-    @staticmethod
-    def name_of(choice: CommandChoice) -> str:
-        return choice.help
