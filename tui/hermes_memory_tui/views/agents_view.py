@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.agent_counts import count_agents
-from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.base_view import BaseView, age_cell
 from hermes_memory_tui.views.session_actions import (
     ENDED,
     INKS,
@@ -39,7 +39,7 @@ from hermes_memory_tui.views.session_actions import (
 )
 from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
-from hermes_memory_tui.widgets.lists.grid_rows import LazyCells, LazyRow
+from hermes_memory_tui.widgets.lists.grid_rows import LazyCells, LazyRow, to_row
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 MOST_ENDED = 500
@@ -98,16 +98,32 @@ class AgentsView(BaseView[AgentsData]):
     BINDING_GROUP_TITLE = "Agents"
     TICK_S = 1.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn("", 2),
-        GridColumn("session"),
-        GridColumn("theme", 6, least=70, most=16),
-        GridColumn("scope", 6, least=96, most=14),
-        GridColumn("pulse", BEATS),
-        GridColumn("seen", 5, right=True),
-        GridColumn("lease", LEASE + 5, least=60),
-        GridColumn("turn", 4, right=True),
-        GridColumn("calls/m", 7, right=True, least=84),
-        GridColumn("client", 6, least=96, most=16),
+        GridColumn(
+            "",
+            2,
+            value=lambda one, _: GridCell(display_formats.SESSION_SHAPES[one.status], INKS.get(one.status, "dim")),
+        ),
+        GridColumn(
+            "session",
+            value=lambda one, _: GridCell(
+                to_printable(one.title), ended_ink(one), bold=one.status not in ENDED, name=True
+            ),
+        ),
+        GridColumn("theme", 6, least=70, most=16, value=lambda one, _: GridCell(to_printable(one.theme), "dim")),
+        GridColumn("scope", 6, least=96, most=14, value=lambda one, _: GridCell(to_printable(one.scope or "–"), "dim")),
+        GridColumn("pulse", BEATS, value=lambda one, view: view.pulse_cell(one)),
+        GridColumn(
+            "seen",
+            5,
+            right=True,
+            value=lambda one, view: replace(age_cell(one.heartbeat_at, view.memory.now()), ink=ended_ink(one)),
+        ),
+        GridColumn("lease", LEASE + 5, least=60, value=lambda one, view: lease_cell(one, view.memory.now())),
+        GridColumn("turn", 4, right=True, value=lambda one, _: GridCell(str(one.turn), ended_ink(one), value=one.turn)),
+        GridColumn("calls/m", 7, right=True, least=84, value=lambda one, view: view.calls_cell(one)),
+        GridColumn(
+            "client", 6, least=96, most=16, value=lambda one, _: GridCell(to_printable(one.client or "–"), "dim")
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         WriteBinding("U", "undo_session", "Undo all", id="agents.undo", tooltip="Undo all writes of the session"),
@@ -119,10 +135,14 @@ class AgentsView(BaseView[AgentsData]):
         super().__init__(memory)
         self.processes = Grid(
             (
-                GridColumn("pid", 8, right=True),
-                GridColumn("program"),
-                GridColumn("age", 5, right=True),
-                GridColumn("seen", 6, right=True),
+                GridColumn(
+                    "pid", 8, right=True, value=lambda holder, _: GridCell(str(holder.pid), "dim", value=holder.pid)
+                ),
+                GridColumn("program", value=lambda holder, _: GridCell(to_printable(holder.program))),
+                GridColumn("age", 5, right=True, value=lambda holder, now: since_cell(holder.started_at, "?", now)),
+                GridColumn(
+                    "seen", 6, right=True, value=lambda holder, now: since_cell(self._heard.get(holder.pid), "–", now)
+                ),
             ),
             id="grid-below",
         )
@@ -177,7 +197,7 @@ class AgentsView(BaseView[AgentsData]):
                     pulse = self._pulses[session.uid] = HeartbeatStrip()
                 pulse.record_beat(session.heartbeat_at)
             self._heard = {one.pid: one.heartbeat_at for one in running if one.pid}
-            makers = self._cell_makers(data)
+            makers = [partial(make_cell, column, self) for column in self.COLUMNS]
             self._rows = [LazyRow(one.uid, LazyCells(one, makers), partial(filter_text, one)) for one in data.sessions]
             self._rows_of = data
         else:
@@ -201,56 +221,18 @@ class AgentsView(BaseView[AgentsData]):
             self.grid.show(self._rows)
         self.hosts.display = bool(data.hosts)
         self.hosts.show([host_row(state, now) for state in data.hosts])
-        heard = self._heard
-        self.processes.show(
-            [
-                GridRow(
-                    holder.pid,
-                    (
-                        GridCell(str(holder.pid), "dim", value=holder.pid),
-                        GridCell(to_printable(holder.program)),
-                        GridCell(
-                            display_formats.format_age(holder.started_at, now) if holder.started_at else "?", "dim"
-                        ),
-                        GridCell(
-                            display_formats.format_age(heard[holder.pid], now) if holder.pid in heard else "–", "dim"
-                        ),
-                    ),
-                )
-                for holder in data.holders
-            ]
-        )
+        self.processes.show([to_row(self.processes.columns, one.pid, one, now) for one in data.holders])
 
-    def _cell_makers(self, data: AgentsData) -> Sequence[Callable[[Session], GridCell]]:
-        def ink(one: Session) -> str:
-            return "dim" if one.status in ENDED else ""
+    def pulse_cell(self, session: Session) -> GridCell:
+        beats = None if session.status in ENDED else self._pulses.get(session.uid)
+        strip = "" if beats is None else beats.format_strip(self.memory.now(), session.heartbeat_ms)
+        return GridCell(strip, INKS.get(session.status, "dim"))
 
-        def pulse(one: Session) -> GridCell:
-            beats = None if one.status in ENDED else self._pulses.get(one.uid)
-            strip = "" if beats is None else beats.format_strip(self.memory.now(), one.heartbeat_ms)
-            return GridCell(strip, INKS.get(one.status, "dim"))
-
-        def seen(one: Session) -> GridCell:
-            now = self.memory.now()
-            age = display_formats.format_age(one.heartbeat_at, now)
-            return GridCell(age, ink(one), value=now - one.heartbeat_at)
-
-        def calls(one: Session) -> GridCell:
-            per_minute = data.live.get((one.theme, one.name), {}).get("calls_per_minute")
-            return GridCell("–" if per_minute is None else f"{per_minute:.0f}", ink(one) if per_minute else "dim")
-
-        return (
-            lambda one: GridCell(display_formats.SESSION_SHAPES[one.status], INKS.get(one.status, "dim")),
-            lambda one: GridCell(to_printable(one.title), ink(one), bold=one.status not in ENDED, name=True),
-            lambda one: GridCell(to_printable(one.theme), "dim"),
-            lambda one: GridCell(to_printable(one.scope or "–"), "dim"),
-            pulse,
-            seen,
-            lambda one: GridCell("ended", "dim") if one.status in ENDED else lease_cell(one, self.memory.now()),
-            lambda one: GridCell(str(one.turn), ink(one), value=one.turn),
-            calls,
-            lambda one: GridCell(to_printable(one.client or "–"), "dim"),
-        )
+    def calls_cell(self, session: Session) -> GridCell:
+        live = {} if self.data is None else self.data.live.get((session.theme, session.name), {})
+        per_minute = live.get("calls_per_minute")
+        ink = ended_ink(session) if per_minute else "dim"
+        return GridCell("–" if per_minute is None else f"{per_minute:.0f}", ink)
 
     def match_count(self) -> str:
         left_out = 0 if self.data is None else max(0, self.data.ended - MOST_ENDED)
@@ -374,8 +356,23 @@ def filter_text(session: Session) -> str:
     return "\n".join([to_printable(text) for text in (*said, ended) if text])
 
 
+def make_cell(column: GridColumn, view: AgentsView, session: Session) -> GridCell:
+    assert column.value is not None
+    return column.value(session, view)
+
+
+def ended_ink(session: Session) -> str:
+    return "dim" if session.status in ENDED else ""
+
+
+def since_cell(moment: int | None, otherwise: str, now: int) -> GridCell:
+    return GridCell(display_formats.format_age(moment, now) if moment else otherwise, "dim")
+
+
 def lease_cell(session: Session, now: int) -> GridCell:
     """Format the time until a session's lease expires as a shrinking bar."""
+    if session.status in ENDED:
+        return GridCell("ended", "dim")
     left = max(0, session.heartbeat_at + session.lease_ms - now)
     share = min(1.0, left / max(1, session.lease_ms))
     filled, rest = bar_parts(100 * share, LEASE)

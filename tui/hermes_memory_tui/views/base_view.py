@@ -6,7 +6,8 @@ A view reads in a thread (`load`) and draws the result (`draw`). It changes the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -61,6 +62,19 @@ class InspectorApp(Protocol):
     def travel(self, way: Way, view: str | None = None) -> None: ...
     def go_back(self) -> None: ...
     def open_view(self, name: str) -> BaseView[Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowContext:
+    """What the cells of a row say besides what its item holds."""
+
+    now: int
+    hues: Mapping[str, int] = field(default_factory=dict)
+    """The hue of each theme."""
+
+
+def age_cell(moment: int, now: int) -> GridCell:
+    return GridCell(display_formats.format_age(moment, now), "dim", value=now - moment)
 
 
 class BaseView(MemoryScreen, Generic[T]):

@@ -19,8 +19,10 @@ from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.origin_text import origin_values
+from hermes_memory_tui.views.base_view import RowContext
 from hermes_memory_tui.views.paged_view import PagedView
-from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn
+from hermes_memory_tui.widgets.lists.grid_rows import to_row
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 MOST_FOUND = 100
@@ -50,11 +52,18 @@ class ConversationsView(PagedView[ConversationsData]):
     LINE = "search messages"
     PAGE = 300
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn("ago", 4, right=True),
-        GridColumn("", 1),
-        GridColumn("session", 21, least=70),
-        GridColumn("role", 9),
-        GridColumn("message"),
+        GridColumn(
+            "ago", 4, right=True, value=lambda turn, at: GridCell(display_formats.format_age(turn.at, at.now), "dim")
+        ),
+        GridColumn("", 1, value=lambda turn, at: GridCell("■", f"mark-{at.hues.get(turn.theme, 0)}")),
+        GridColumn(
+            "session",
+            21,
+            least=70,
+            value=lambda turn, _: GridCell(to_printable(turn.title or turn.session or "–"), "dim", name=True),
+        ),
+        GridColumn("role", 9, value=lambda turn, _: GridCell(to_printable(turn.role), ROLE_INKS.get(turn.role, ""))),
+        GridColumn("message", value=lambda turn, _: GridCell(to_printable(" ".join(turn.content[:400].split())))),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", id="turns.search", tooltip="Search messages"),
@@ -93,8 +102,7 @@ class ConversationsView(PagedView[ConversationsData]):
         return ConversationsData(themes, turns[: self.limit], len(turns) < self.limit)
 
     def draw(self, data: ConversationsData) -> None:
-        now = self.memory.now()
-        hues = palettes.theme_hues(theme.name for theme in data.themes)
+        at = RowContext(self.memory.now(), palettes.theme_hues(theme.name for theme in data.themes))
         searched = bool(self.filter.input.value.strip())
         self.grid.empty = (
             ("No matching messages.",)
@@ -115,7 +123,7 @@ class ConversationsView(PagedView[ConversationsData]):
         if self._of_fact and not searched:
             who = to_printable(data.turns[0].title or "no session") if data.turns else "messages erased since"
             self.grid.set_subtitle(f"{who}, esc: all conversations")
-        self.grid.show([turn_row(turn, hues.get(turn.theme, 0), now) for turn in data.turns])
+        self.grid.show([to_row(self.COLUMNS, turn.uid, turn, at) for turn in data.turns])
 
         if self._sought:
             self._sought = False
@@ -223,17 +231,3 @@ class ConversationsView(PagedView[ConversationsData]):
                 )
             ),
         )
-
-
-def turn_row(turn: Turn, hue: int, now: int) -> GridRow:
-    said = to_printable(" ".join(turn.content[:400].split()))
-    return GridRow(
-        turn.uid,
-        (
-            GridCell(display_formats.format_age(turn.at, now), "dim"),
-            GridCell("■", f"mark-{hue}"),
-            GridCell(to_printable(turn.title or turn.session or "–"), "dim", name=True),
-            GridCell(to_printable(turn.role), ROLE_INKS.get(turn.role, "")),
-            GridCell(said),
-        ),
-    )

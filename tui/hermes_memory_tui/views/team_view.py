@@ -20,10 +20,11 @@ from hermes_memory_tui.model.memory import ActionResult, Memory
 from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import bridge_client, palettes
 from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.base_view import BaseView, RowContext, age_cell
 from hermes_memory_tui.views.session_actions import left_lines
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid_rows import to_row
 from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value, to_border_title
 
@@ -99,10 +100,10 @@ class TeamView(BaseView[TeamData]):
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
         columns = (
-            GridColumn("ago", 4, right=True),
-            GridColumn("theme", 6, most=16),
-            GridColumn("kept"),
-            GridColumn("overridden"),
+            GridColumn("ago", 4, right=True, value=lambda one, at: age_cell(one.at, at.now)),
+            GridColumn("theme", 6, most=16, value=lambda one, _: GridCell(to_printable(one.theme), "dim")),
+            GridColumn("kept", value=lambda one, _: GridCell(format_sync_row(one.mine), bold=True)),
+            GridColumn("overridden", value=lambda one, _: GridCell(format_sync_row(one.theirs), "warning")),
         )
         self.conflicts = Grid(columns, id="grid-below")
         self._sync: dict[str, Any] | None = None
@@ -129,8 +130,7 @@ class TeamView(BaseView[TeamData]):
         return TeamData(themes, shared, waiting, conflicts, str(store.policies.path), sync)
 
     def draw(self, data: TeamData) -> None:
-        now = self.memory.now()
-        hues = palettes.theme_hues(theme.name for theme in data.themes)
+        at = RowContext(self.memory.now(), palettes.theme_hues(theme.name for theme in data.themes))
         self.grid.empty = ("No themes yet.",)
         self.grid.set_subtitle(
             to_border_title(
@@ -141,9 +141,9 @@ class TeamView(BaseView[TeamData]):
                 else to_printable(str(data.sync.get("state", "not configured")))
             )
         )
-        self.grid.show([team_theme_row(theme, hues[theme.name], data) for theme in data.themes])
+        self.grid.show([team_theme_row(theme, at.hues[theme.name], data) for theme in data.themes])
         self.conflicts.display = bool(data.conflicts)
-        self.conflicts.show([sync_conflict_row(conflict, now) for conflict in data.conflicts])
+        self.conflicts.show([to_row(self.conflicts.columns, one.uid, one, at) for one in data.conflicts])
 
     @property
     def conflict(self) -> SyncConflict | None:
@@ -264,18 +264,6 @@ def team_theme_row(theme: ThemeSummary, hue: int, data: TeamData) -> GridRow:
                 value=behind or 0,
             ),
             GridCell(to_printable(str(state or "pending")), ink),
-        ),
-    )
-
-
-def sync_conflict_row(one: SyncConflict, now: int) -> GridRow:
-    return GridRow(
-        one.uid,
-        (
-            GridCell(display_formats.format_age(one.at, now), "dim", value=now - one.at),
-            GridCell(to_printable(one.theme), "dim"),
-            GridCell(format_sync_row(one.mine), bold=True),
-            GridCell(format_sync_row(one.theirs), "warning"),
         ),
     )
 

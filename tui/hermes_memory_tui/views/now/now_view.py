@@ -22,11 +22,12 @@ from hermes_memory_tui.system import bridge_client, palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.agent_counts import AgentCounts
 from hermes_memory_tui.text.display_formats import format_age, format_sparkline, pluralise
-from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.base_view import BaseView, RowContext, age_cell
 from hermes_memory_tui.views.session_actions import INKS
 from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid_rows import to_row
 from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.text_panel import Line, labelled_value
 
@@ -52,12 +53,18 @@ class NowView(BaseView[NowState]):
     BINDING_GROUP_TITLE = "Now"
     TICK_S = 10.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn("ago", 4, right=True),
-        GridColumn("", 1),
-        GridColumn("who", 12, least=50, most=22),
-        GridColumn("what", 11),
-        GridColumn("text"),
-        GridColumn("theme", 6, least=70, most=16),
+        GridColumn("ago", 4, right=True, value=lambda event, at: age_cell(event.at, at.now)),
+        GridColumn("", 1, value=lambda event, at: GridCell("■", f"mark-{at.hues.get(event.theme, 0)}")),
+        GridColumn(
+            "who",
+            12,
+            least=50,
+            most=22,
+            value=lambda event, _: GridCell(event.who, "accent" if event.who == "you" else "", name=True),
+        ),
+        GridColumn("what", 11, value=lambda event, _: GridCell(event.verb, "dim" if is_given(event) else "success")),
+        GridColumn("text", value=lambda event, _: GridCell(event.text, "dim" if is_given(event) else "")),
+        GridColumn("theme", 6, least=70, most=16, value=lambda event, _: GridCell(to_printable(event.theme), "dim")),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("M", "sources", "Sources", id="now.sources", tooltip="What can be imported or connected here"),
@@ -161,6 +168,7 @@ class NowView(BaseView[NowState]):
     def draw(self, data: NowState) -> None:
         now = self.memory.now()
         hues = palettes.theme_hues(day.theme.name for day in data.days)
+        at = RowContext(now, hues)
         self._show_counts(data)
         self.agents.empty = ("No agent is at work.", "", "connect a host: hermes-memory-bridge connect HOST")
         self.agents.show([agent_row(agent, now, self._moves) for agent in data.agents])
@@ -168,7 +176,7 @@ class NowView(BaseView[NowState]):
         self.attention.empty = ("Nothing waits, and nothing is wrong.",)
         self.attention.show([note_row(note) for note in data.notes])
         self.grid.empty = ("Nothing has been written yet.",)
-        self.grid.show([event_row(event, hues.get(event.theme, 0), now) for event in data.events])
+        self.grid.show([to_row(self.COLUMNS, event.key, event, at) for event in data.events])
         self._fit_panels(data)
 
     def _fit_panels(self, data: NowState) -> None:
@@ -303,16 +311,5 @@ def note_row(note: NowNote) -> GridRow:
     return GridRow(note.text, (GridCell("!" if note.is_wrong else "?", ink, bold=True), GridCell(note.text)))
 
 
-def event_row(event: NowEvent, hue: int, now: int) -> GridRow:
-    is_given = event.key[0] == "given"
-    return GridRow(
-        event.key,
-        (
-            GridCell(format_age(event.at, now), "dim", value=now - event.at),
-            GridCell("■", f"mark-{hue}"),
-            GridCell(event.who, "accent" if event.who == "you" else "", name=True),
-            GridCell(event.verb, "dim" if is_given else "success"),
-            GridCell(event.text, "dim" if is_given else ""),
-            GridCell(to_printable(event.theme), "dim"),
-        ),
-    )
+def is_given(event: NowEvent) -> bool:
+    return event.key[0] == "given"

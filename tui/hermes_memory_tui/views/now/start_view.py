@@ -20,7 +20,8 @@ from hermes_memory_tui.system import discovery
 from hermes_memory_tui.system.discovery import DiscoveredSource
 from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.views.base_view import BaseView
-from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn
+from hermes_memory_tui.widgets.lists.grid_rows import to_row
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 NEXT = {"old": "open", "files": "relieve", "archive": "import", "host": "connect"}
@@ -43,11 +44,23 @@ class StartView(BaseView[StartData]):
     TITLE_OF_LIST = "on this machine"
     BINDING_GROUP_TITLE = "Start"
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn("", 2),
-        GridColumn("kind", 22),
-        GridColumn("name", 18),
-        GridColumn("status"),
-        GridColumn("next", 12, least=70),
+        GridColumn(
+            "", 2, value=lambda source, _: GridCell("✓" if source.done else "○", "success" if source.done else "accent")
+        ),
+        GridColumn(
+            "kind",
+            22,
+            value=lambda source, _: GridCell(
+                to_printable(source.title), "dim" if source.done else "", bold=not source.done
+            ),
+        ),
+        GridColumn("name", 18, value=lambda source, _: GridCell(to_printable(source.name), "dim")),
+        GridColumn(
+            "status", value=lambda source, _: GridCell(to_printable(source.state), "dim" if source.done else "")
+        ),
+        GridColumn(
+            "next", 12, least=70, value=lambda source, _: GridCell("" if source.done else NEXT[source.kind], "accent")
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         WriteBinding("n", "new_fact", "New fact", id="start.new", tooltip="Write a fact by hand"),
@@ -70,7 +83,7 @@ class StartView(BaseView[StartData]):
             "n: write a fact · or add hermes-memory-bridge to any MCP host",
         )
         self.grid.set_subtitle("enter: next step")
-        self.grid.show([discovered_row(finding) for finding in data.findings])
+        self.grid.show([to_row(self.COLUMNS, finding.path, finding, None) for finding in data.findings])
 
     @property
     def selected_source(self) -> DiscoveredSource | None:
@@ -164,19 +177,6 @@ class StartView(BaseView[StartData]):
 
     def action_look_again(self) -> None:
         self.reload()
-
-
-def discovered_row(one: DiscoveredSource) -> GridRow:
-    return GridRow(
-        one.path,
-        (
-            GridCell("✓" if one.done else "○", "success" if one.done else "accent"),
-            GridCell(to_printable(one.title), "dim" if one.done else "", bold=not one.done),
-            GridCell(to_printable(one.name), "dim"),
-            GridCell(to_printable(one.state), "dim" if one.done else ""),
-            GridCell("" if one.done else NEXT[one.kind], "accent"),
-        ),
-    )
 
 
 def open_command(one: DiscoveredSource) -> str:

@@ -28,6 +28,8 @@ class GridColumn:
     """Cells of the whole table from which the column is shown."""
     most: int = 0
     """Cells that it grows to for its longest text, where those that share what is left keep enough; 0: never."""
+    value: Callable[[Any, Any], GridCell] | None = None
+    """What it says of an item, given the view's context; None where the view makes whole rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,11 @@ class GridSort:
 
     column: int
     descending: bool = False
+
+
+def to_row(columns: Sequence[GridColumn], key: object, item: Any, context: Any) -> GridRow:
+    """Return the row of an item, from what each column says of it."""
+    return GridRow(key, tuple(column.value(item, context) for column in columns if column.value is not None))
 
 
 def prepare_words(rows: Iterable[GridRow]) -> None:
