@@ -169,7 +169,7 @@ async def test_every_face_says_one_number_of_facts(tmp_path: Path, capsys: pytes
         assert [place.theme.live for place in tree.places if place.theme is not None] == [0, 2]
         assert "2 facts" in str(pilot.app.main.table.border_subtitle)
         await opened(pilot, "now")
-        await pilot.press("o")
+        await pilot.press("M")
         await until(pilot, lambda: "This memory holds 2 facts." in screen_text(pilot))
 
 
