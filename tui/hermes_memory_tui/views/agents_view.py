@@ -25,7 +25,7 @@ from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.agent_counts import count_agents
-from hermes_memory_tui.views.base_view import BaseView, age_cell
+from hermes_memory_tui.views.base_view import BaseView, ago_cell
 from hermes_memory_tui.views.session_actions import (
     ENDED,
     INKS,
@@ -116,7 +116,7 @@ class AgentsView(BaseView[AgentsData]):
             "seen",
             5,
             right=True,
-            value=lambda one, view: replace(age_cell(one.heartbeat_at, view.memory.now()), ink=ended_ink(one)),
+            value=lambda one, view: replace(ago_cell(one.heartbeat_at, view.memory.now()), ink=ended_ink(one)),
         ),
         GridColumn("lease", LEASE + 5, least=60, value=lambda one, view: lease_cell(one, view.memory.now())),
         GridColumn("turn", 4, right=True, value=lambda one, _: GridCell(str(one.turn), ended_ink(one), value=one.turn)),

@@ -73,7 +73,7 @@ class RowContext:
     """The hue of each theme."""
 
 
-def age_cell(moment: int, now: int) -> GridCell:
+def ago_cell(moment: int, now: int) -> GridCell:
     return GridCell(display_formats.format_age(moment, now), "dim", value=now - moment)
 
 

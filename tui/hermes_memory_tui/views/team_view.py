@@ -20,7 +20,7 @@ from hermes_memory_tui.model.memory import ActionResult, Memory
 from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import bridge_client, palettes
 from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.views.base_view import BaseView, RowContext, age_cell
+from hermes_memory_tui.views.base_view import BaseView, RowContext, ago_cell
 from hermes_memory_tui.views.session_actions import left_lines
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
@@ -100,7 +100,7 @@ class TeamView(BaseView[TeamData]):
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
         columns = (
-            GridColumn("ago", 4, right=True, value=lambda one, at: age_cell(one.at, at.now)),
+            GridColumn("ago", 4, right=True, value=lambda one, at: ago_cell(one.at, at.now)),
             GridColumn("theme", 6, most=16, value=lambda one, _: GridCell(to_printable(one.theme), "dim")),
             GridColumn("kept", value=lambda one, _: GridCell(format_sync_row(one.mine), bold=True)),
             GridColumn("overridden", value=lambda one, _: GridCell(format_sync_row(one.theirs), "warning")),

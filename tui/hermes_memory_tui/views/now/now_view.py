@@ -22,7 +22,7 @@ from hermes_memory_tui.system import bridge_client, palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.agent_counts import AgentCounts
 from hermes_memory_tui.text.display_formats import format_age, format_sparkline, pluralise
-from hermes_memory_tui.views.base_view import BaseView, RowContext, age_cell
+from hermes_memory_tui.views.base_view import BaseView, RowContext, ago_cell
 from hermes_memory_tui.views.session_actions import INKS
 from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.key_line import KeyLine
@@ -53,7 +53,7 @@ class NowView(BaseView[NowState]):
     BINDING_GROUP_TITLE = "Now"
     TICK_S = 10.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn("ago", 4, right=True, value=lambda event, at: age_cell(event.at, at.now)),
+        GridColumn("ago", 4, right=True, value=lambda event, at: ago_cell(event.at, at.now)),
         GridColumn("", 1, value=lambda event, at: GridCell("■", f"mark-{at.hues.get(event.theme, 0)}")),
         GridColumn(
             "who",
