@@ -75,30 +75,27 @@ def spread(text: str, numbers: list[float]) -> list[float]:
 class Machine:
     """A store with what makes vectors of it, and who asks the team."""
 
-    def __init__(self, home: Path, database: str, *, sync: bool) -> None:
+    def __init__(self, home: Path, dsn: str, policy: str, theme: str) -> None:
         home.mkdir()
-        (home / "memory-themes.toml").write_text(f"[themes.{THEME}]\nsync = {str(sync).lower()}\n", encoding="utf-8")
-        self.path = home / "memory.db"
-        with Store.open(self.path, policies=Policies.load(home / "memory-themes.toml")):
-            pass
+        (home / "memory-themes.toml").write_text(policy, encoding="utf-8")
+        self.path, self.dsn = home / "memory.db", dsn
         self.hub = StoreWorker(self.path)
         self.hub.store.policies = Policies.load(home / "memory-themes.toml")
-        self.hub.vectors = self.meaning = VectorService(
+        self.meaning = VectorService(
             self.hub.read, self.hub.path, self.hub.embedding_settings, make=lambda settings, vault: Counting()
         )
-        self.asking = TeamSearch(self.hub, lambda: True, lambda: database, ask_s=30)
-        self.hub.team_search = self.asking
+        self.asking = self.hub.team_search = TeamSearch(self.hub, lambda: True, lambda: dsn, ask_s=30)
         self.connection = Connection(
-            self.hub.store,
-            THEME if sync else "mine",
-            rights=Rights(other_themes=True),
-            later=self.hub.write_in_background,
+            self.hub.store, theme, rights=Rights(other_themes=True), later=self.hub.write_in_background
         )
 
+    async def ask(self, tool: Any, query: str, **arguments: Any) -> dict[str, Any]:
+        """What a tool answers to a question."""
+        question = {"query": query, "limit": 20, **arguments}
+        return (await call_dispatch.dispatch_call(self.hub, self.connection, tool, question, None)).data
+
     async def recall(self, query: str, **arguments: Any) -> dict[str, Any]:
-        """What `recall_memory` answers."""
-        told = {"query": query, "limit": 20, **arguments}
-        return (await call_dispatch.dispatch_call(self.hub, self.connection, recall_memory, told, None)).data
+        return await self.ask(recall_memory, query, **arguments)
 
     async def close(self) -> None:
         self.asking.close()
@@ -106,11 +103,18 @@ class Machine:
         await asyncio.to_thread(self.hub.close)
 
 
+def make_machine(home: Path, database: Database, sync: str = "true", theme: str = THEME) -> Machine:
+    """A machine that compares vectors from its first question on."""
+    machine = Machine(home, database.runtime, f"[themes.{THEME}]\nsync = {sync}\n", theme)
+    machine.hub.vectors = machine.meaning
+    return machine
+
+
 @pytest.fixture
 async def ours(empty: Database, tmp_path: Path) -> AsyncIterator[Machine]:
     """Holds and exchanges the theme."""
     migrate_openly(empty, dimension=DIMENSIONS)
-    machine = Machine(tmp_path / "ours", empty.runtime, sync=True)
+    machine = make_machine(tmp_path / "ours", empty)
     yield machine
     await machine.close()
 
@@ -118,7 +122,7 @@ async def ours(empty: Database, tmp_path: Path) -> AsyncIterator[Machine]:
 @pytest.fixture
 async def other(empty: Database, ours: Machine, tmp_path: Path) -> AsyncIterator[Machine]:
     """Holds nothing of it."""
-    machine = Machine(tmp_path / "other", empty.runtime, sync=False)
+    machine = make_machine(tmp_path / "other", empty, "false", "mine")
     yield machine
     await machine.close()
 
@@ -243,7 +247,7 @@ async def test_until_its_first_pull_is_through_a_theme_is_asked_for_and_said_to_
     for n in range(LEAST_PAGE + 1):
         ours.hub.store.facts.write(THEME, f"V[car.t{n}]: garage {n}")
     await share(ours, empty)
-    new = Machine(tmp_path / "new", empty.runtime, sync=True)
+    new = make_machine(tmp_path / "new", empty)
     try:
         await asyncio.to_thread(exchange, new, empty, pages=1)
         assert new.hub.store.sync.inbox.cursor(THEME).seq

@@ -10,20 +10,14 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.embedding.vector_service import VectorService
-from hermes_memory_bridge.runtime import call_dispatch
-from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.team.database.team_server import TeamServer
-from hermes_memory_bridge.team.search.team_search import TeamSearch
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_bridge.team.vector_upload import VectorUpload
-from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.tools.recall_tools import recall_conversation
-from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
-from hermes_memory_themes import Policies
+from tests.bridge.team import test_asking
 from tests.bridge.team.conftest import PARTITIONS, Database, admit_everything, migrate_openly
-from tests.bridge.team.test_asking import DIMENSIONS, WORDS, Counting, ready
+from tests.bridge.team.test_asking import DIMENSIONS, WORDS, ready
 
 THEME = "ours"
 
@@ -37,38 +31,15 @@ QUERIES = [
 ]  # fmt: skip
 
 
-class Machine:
-    """A store with what makes vectors of it, and who asks the team."""
-
-    def __init__(self, home: Path, dsn: str, policy: str, theme: str) -> None:
-        home.mkdir()
-        file = home / "memory-themes.toml"
-        file.write_text(policy, encoding="utf-8")
-        self.path = home / "memory.db"
-        self.dsn = dsn
-        self.hub = StoreWorker(self.path)
-        self.hub.store.policies = Policies.load(file)
-        self.meaning = VectorService(
-            self.hub.read, self.hub.path, self.hub.embedding_settings, make=lambda settings, vault: Counting()
-        )
-        self.asking = self.hub.team_search = TeamSearch(self.hub, lambda: True, lambda: dsn, ask_s=30)
-        self.connection = Connection(
-            self.hub.store, theme, rights=Rights(other_themes=True), later=self.hub.write_in_background
-        )
+class Machine(test_asking.Machine):
+    """A store with what was said, and who asks the team for it."""
 
     async def recall(self, query: str, **arguments: Any) -> dict[str, Any]:
-        """What `recall_conversation` answers."""
-        told = {"query": query, "limit": 20, **arguments}
-        return (await call_dispatch.dispatch_call(self.hub, self.connection, recall_conversation, told, None)).data
+        return await self.ask(recall_conversation, query, **arguments)
 
     def exchange(self) -> None:
         with TeamServer(self.dsn) as server, Store.open(self.path, policies=self.hub.store.policies) as own:
             SyncRun(own).run(server)
-
-    async def close(self) -> None:
-        self.asking.close()
-        await self.meaning.close()
-        await asyncio.to_thread(self.hub.close)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from hermes_memory_themes import Policies
 from hermes_memory_tui.model.memory import matches_filter
 from hermes_memory_tui.text.display_formats import author_name
 from tests.bridge.running import until
+from tests.bridge.team import test_turns
 from tests.bridge.team.conftest import Database
 
 THEME = "ours"
@@ -43,16 +44,8 @@ ROOT = Path(__file__).parents[3]
 TOOL = Origin(Way.TOOL, client="claude-code", client_version="2.1", peer="user 1000", program="/home/ann/bin/claude")
 
 
-class Machine:
-    """A store of the team, and its exchange."""
-
-    def __init__(self, home: Path) -> None:
-        home.mkdir()
-        self.home = home
-        (home / "memory-themes.toml").write_text(POLICY, encoding="utf-8")
-        policies = Policies.load(home / "memory-themes.toml")
-        self.store, self.syncing = (Store.open(home / "memory.db", policies=policies) for _ in range(2))
-        self.exchange = SyncRun(self.syncing)
+class Machine(test_turns.Machine):
+    """A store of the team, and the origins of its facts."""
 
     def write(self, line: str, **given: Any) -> Uid:
         return self.store.facts.write(THEME, line, **given).fact.uid
@@ -77,20 +70,16 @@ def join(tmp_path: Path) -> Iterator[Callable[[], Machine]]:
     made: list[Machine] = []
 
     def machine() -> Machine:
-        made.append(Machine(tmp_path / str(len(made))))
+        made.append(Machine(tmp_path / str(len(made)), POLICY))
         return made[-1]
 
     yield machine
     for one in made:
-        one.store.close()
-        one.syncing.close()
+        one.close()
 
 
 def settle(database: Database, *machines: Machine) -> None:
-    with TeamServer(database.runtime) as server:
-        for _ in range(3):
-            for machine in machines:
-                machine.exchange.run(server)
+    test_turns.settle(database, *machines)
     assert len({machine.store.sync.standing.digest(THEME) for machine in machines}) == 1
 
 
