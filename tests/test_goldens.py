@@ -9,6 +9,7 @@ import pytest
 from tests.tools import goldens
 
 
+@pytest.mark.long  # .ci/run compares all kinds by the command
 @pytest.mark.parametrize("kind", goldens.KINDS)
 def test_the_product_does_what_was_recorded(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert goldens.compare([kind]) == 0, capfd.readouterr().out
