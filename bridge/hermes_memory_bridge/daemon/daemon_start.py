@@ -57,11 +57,6 @@ def parse_serve_options(words: list[str]) -> ServeOptions | None:
     return ServeOptions(**options)  # type: ignore[arg-type]  # each value was made by the type of its option
 
 
-def to_given_options(options: ServeOptions) -> dict[str, str | float | bool]:
-    """Return the options that differ from their defaults, by name; the store apart."""
-    return {name: value for name, value in asdict(options).items() if value and name != "db"}
-
-
 def find_older_options(paths: BridgePaths) -> ServeOptions | None:
     """Return the options of a running bridge of an older version; None when there is none, or it cannot be known."""
     from hermes_memory_bridge.daemon.control import ask_bridge
@@ -121,9 +116,8 @@ def run_daemon_process(options: ServeOptions) -> int:
         )
     lease = LeaseTimes(round(heartbeat_s * 1000), round(timeout_s * 1000))
     limits = STRICT_LIMITS if strict else ClientLimits()
-    settings = daemon.DaemonSettings(
-        linger_s=options.linger, tcp=options.tcp, lease=lease, limits=limits, given=to_given_options(options)
-    )
+    chosen = {name: value for name, value in asdict(options).items() if value and name != "db"}
+    settings = daemon.DaemonSettings(linger_s=options.linger, tcp=options.tcp, lease=lease, limits=limits, given=chosen)
     logs.configure_bridge_log(Path(paths.log), level)
     try:
         daemon.serve_store(paths, settings)

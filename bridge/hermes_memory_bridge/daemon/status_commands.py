@@ -92,7 +92,11 @@ class StatusCommands:
     def sessions(self) -> dict[str, Any]:
         """Return the sessions of all connected clients, in order of connection."""
         here = sorted(self.agents.connections, key=lambda connection: connection.connected_at)
-        rows = {(one.theme, name): self._row(one, name) for one in here for name in find_connection_sessions(one)}
+        rows: dict[tuple[str, str], dict[str, Any]] = {}
+        for connection in here:
+            # one that has made no call yet stands there by its own name
+            for name in [session.name for session in connection.sessions()] or [connection.name]:
+                rows[connection.theme, name] = self._row(connection, name)
         return {"sessions": list(rows.values())}
 
     async def end(self, arguments: Arguments) -> dict[str, Any]:
@@ -115,8 +119,3 @@ class StatusCommands:
             "reads": counts.reads,
             "writes": counts.writes,
         }
-
-
-def find_connection_sessions(connection: Connection) -> list[str]:
-    """Return the names of a connection's sessions; its own name when it has made no call yet."""
-    return [session.name for session in connection.sessions()] or [connection.name]

@@ -32,8 +32,8 @@ def main() -> NoReturn:
     gc.disable()  # it ends before anything is worth collecting
     is_debugging = bool(os.environ.get(DEBUG))
     try:
-        if not is_debugging:
-            silence_errors()
+        if not is_debugging:  # some hosts show standard error to the person
+            os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), 2)
         report_host_event(sys.argv[1:], StepLog(began, is_debugging))
     except BaseException as error:  # whatever it is, the host goes on
         StepLog(began, is_debugging).note(f"{type(error).__name__}: {error}")
@@ -143,12 +143,6 @@ def parse_hook_arguments(arguments: list[str]) -> tuple[str, str, dict[str, str]
             words.append(word)
     host, event = (*words, "", "")[:2]
     return host, event, {name: value for name, value in options.items() if value.strip()}
-
-
-def silence_errors() -> None:
-    """Send standard error nowhere: some hosts show it to the person."""
-    nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-    os.dup2(nothing, 2)
 
 
 if __name__ == "__main__":
