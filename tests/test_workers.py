@@ -6,13 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.processes import PATIENCE_S
+
 CONFTEST = """
 from tests.conftest import pytest_addoption
 from tests.workers import pytest_runtestloop
 """
 
 TESTS = """
-import os, pytest
+import os, pytest, threading
+
+def test_that_leaves_a_thread_behind():
+    threading.Thread(target=threading.Event().wait).start()
 
 @pytest.mark.parametrize("number", range(40))
 def test_number(number):
@@ -29,7 +34,7 @@ def test_several_processes_report_as_one_does_and_name_the_test_in_which_one_end
     (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     (tmp_path / "test_numbers.py").write_text(TESTS, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:xdist", "-n", "2", "-rs", "--rootdir", tmp_path, tmp_path]
-    run = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
+    run = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=PATIENCE_S)
 
     assert run.returncode == 1, run.stderr
     assert "Captured stdout call" in run.stdout

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -91,11 +92,16 @@ def run_worker(
         for item, following in pairwise(chain(take(), [None])):
             assert item is not None
             config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if taken.value > STOPPED:
+            if taken.value >= STOPPED:
                 break
+        tear_down(session)
     except (KeyboardInterrupt, pytest.exit.Exception):
         tear_down(session)  # the process that started this one was interrupted too
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
     pipe.send(None)
+    os._exit(0)  # else it would wait for a thread that a test left behind
 
 
 @dataclass
