@@ -475,12 +475,16 @@ class Inspector(TypeAhead):
             from hermes_memory_tui.basket.pending_changes import Basket
 
             main = self.present_main
-            self._basket = Basket(main.kept, main.file)
+            self._basket = Basket(main.kept, main.drafts.file)
         return self._basket
 
     def _known_basket(self) -> Basket | None:
         """Return the basket, unless there is nothing in it that was ever asked for: its code is not loaded then."""
-        if self._basket is None and self.memory is not None and self.present_main.kept.basket(self.present_main.file):
+        if (
+            self._basket is None
+            and self.memory is not None
+            and self.present_main.kept.basket(self.present_main.drafts.file)
+        ):
             return self.basket
         return self._basket
 
@@ -673,7 +677,7 @@ class Inspector(TypeAhead):
     def action_leave(self) -> None:
         """Quit; with unsaved text, only at the second request."""
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
-        if main is not None and main.drafts and not self._warned:
+        if main is not None and main.drafts.unsaved and not self._warned:
             self._warned = True
             self.notify(
                 "Unsaved changes. Quit again to leave; they are kept as drafts.",

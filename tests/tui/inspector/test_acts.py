@@ -148,7 +148,7 @@ async def test_a_purge_takes_what_was_typed_about_the_fact_with_it(path: Path, t
         await pilot.press("1", "enter")
         await until(pilot, lambda: "launch c" not in tiers(path))
         await until(pilot, lambda: "typed" not in state.read_text())
-        assert main_screen(pilot).drafts == {}
+        assert main_screen(pilot).drafts.unsaved == {}
 
 
 async def test_a_whole_scope_is_purged_by_its_name(path: Path) -> None:

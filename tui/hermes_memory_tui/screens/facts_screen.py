@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_store.errors import ArgumentError, FactConflict, StoreError, UnknownFact
+from hermes_memory_store.errors import ArgumentError, FactConflict, StoreError
 from hermes_memory_store.model import Fact, Gauge, Scope, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import BulkAction
+from hermes_memory_tui.model.drafts import NEW_FACT, Drafts
 from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
 from hermes_memory_tui.screens.fact_listing import ListingScreen
 from hermes_memory_tui.screens.memory_screen import SHOWN_BY, WriteBinding, gather_binding
@@ -95,8 +96,7 @@ class MainScreen(ListingScreen):
 
     def __init__(self, memory: Memory, overview: Overview, theme: str | None) -> None:
         super().__init__(memory, overview, theme)
-        self.drafts: dict[str, str] = {}
-        """What was typed and not saved, by the fact it belongs to (or `new`)."""
+        self.drafts = Drafts(memory, self.kept)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "search" and self.filter_line is not None and self.focused is self.filter_line.input:
@@ -329,7 +329,9 @@ class MainScreen(ListingScreen):
             self.notify("Superseded by a newer fact; restore it first with r.", severity="warning", timeout=5)
             return
         gauge = self._gauge_of(fact.theme)
-        text = self._draft(fact.uid) or (self.gathering.basket.pending_edit(fact.uid) if self.gathering.is_on else None)
+        text = self.drafts.find(fact.uid) or (
+            self.gathering.basket.pending_edit(fact.uid) if self.gathering.is_on else None
+        )
         self.open_editor(FactEditor(fact, self.memory.content_limit(fact.theme), text, self._save_edit, gauge))
 
     def action_new(self) -> None:
@@ -356,7 +358,7 @@ class MainScreen(ListingScreen):
         from hermes_memory_tui.screens.fact_editor import NewFactEditor
 
         limit, gauge = self.memory.content_limit(theme), self._gauge_of(theme)
-        self.open_editor(NewFactEditor(theme, scope, limit, self._draft("new"), self._save_new, gauge))
+        self.open_editor(NewFactEditor(theme, scope, limit, self.drafts.find(NEW_FACT), self._save_new, gauge))
 
     def edit_unsaved(self, unsaved: UnsavedText) -> None:
         """Reopen an editor with the text it had when the app failed.
@@ -384,72 +386,30 @@ class MainScreen(ListingScreen):
 
     def _forget_purged_changes(self) -> None:
         """Take facts that were erased out of the basket, which repeats their content."""
-        if self.kept.basket(self.file):
+        if self.kept.basket(self.drafts.file):
             forget = partial(self.gathering.basket.forget_purged_in, self.memory, self.gathering.show_purged)
             self.run_worker(forget, thread=True, group="gathering")
 
     def _offer_drafts(self) -> None:
         """Notify the person of drafts that were left unsaved at the last exit."""
-        found = []
-        for key in self.kept.drafts(self.file):
-            try:
-                found.append(
-                    "a new fact (n)" if key == "new" else f"{display_formats.fact_name(self.memory.fact(key))} (e)"
-                )
-            except UnknownFact:
-                self._rescue(key)
-                found.append("text for a fact that no longer exists (n)")
-            except StoreError:
-                return
-        if found:
-            text = ", ".join(dict.fromkeys(found))
-            self.notify(f"Unsaved draft: {text}.", severity="warning", timeout=8, markup=False)
-
-    def _rescue(self, key: str) -> None:
-        """Offer the text typed for a fact that no longer exists as a new fact, after the one already offered there."""
-        drafts = self.kept.drafts(self.file)
-        self.kept.set_draft(self.file, "new", "\n".join(text for text in (drafts.get("new"), drafts[key]) if text))
-        self.kept.set_draft(self.file, key, None)
+        left = self.drafts.describe_left()
+        if left:
+            self.notify(f"Unsaved draft: {left}.", severity="warning", timeout=8, markup=False)
 
     def _forget_erased(self) -> None:
-        """Delete the drafts and gathered changes of facts that were erased here, since they repeat their content."""
         self._forget_purged_changes()
-        for key in [*self.drafts, *self.kept.drafts(self.file)]:
-            if key == "new":
-                continue
-            try:
-                self.memory.fact(key)
-            except UnknownFact:
-                self.drafts.pop(key, None)
-                self.keep_draft(key, None)
-            except StoreError:
-                return
-
-    @property
-    def file(self) -> str:
-        """The memory file, as drafts and gathered changes are saved under."""
-        return str(self.memory.path.absolute())
-
-    def _draft(self, key: str) -> str | None:
-        return self.drafts.get(key) or self.kept.drafts(self.file).get(key)
-
-    def keep_draft(self, key: str, text: str | None) -> None:
-        """Save unsaved text as a draft; delete the draft when None, because the text was saved or discarded."""
-        self.kept.set_draft(self.file, key, text)
+        self.drafts.forget_erased()
 
     def open_editor(self, editor: Editor) -> None:
         """Open an editor whose unsaved text is never lost."""
-        editor.keep = self.keep_draft
+        editor.keep = self.drafts.keep
         self.app.push_screen(editor, partial(self._handle_editor_closed, editor))
 
     def _handle_editor_closed(self, editor: Editor, draft: str | None) -> None:
-        self.keep_draft(editor.draft_key, draft)
-        if draft is None:
-            self.drafts.pop(editor.draft_key, None)
-            return
-        self.drafts[editor.draft_key] = draft
-        key = "n" if editor.draft_key == "new" else "e"
-        self.notify(f"Not saved. Kept as a draft; {key} resumes it.", severity="warning", timeout=5)
+        self.drafts.close(editor.draft_key, draft)
+        if draft is not None:
+            key = "n" if editor.draft_key == NEW_FACT else "e"
+            self.notify(f"Not saved. Kept as a draft; {key} resumes it.", severity="warning", timeout=5)
 
     def _save_edit(self, editor: Editor) -> None:
         base, text = editor.base, editor.area.text
