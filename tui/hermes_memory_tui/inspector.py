@@ -480,12 +480,9 @@ class Inspector(TypeAhead):
 
     def _known_basket(self) -> Basket | None:
         """Return the basket, unless there is nothing in it that was ever asked for: its code is not loaded then."""
-        if (
-            self._basket is None
-            and self.memory is not None
-            and self.present_main.kept.basket(self.present_main.drafts.file)
-        ):
-            return self.basket
+        if self._basket is None and self.memory is not None:
+            main = self.present_main
+            return self.basket if main.kept.basket(main.drafts.file) else None
         return self._basket
 
     @property

@@ -263,7 +263,7 @@ class Memory:
         attribute_to_working_folder(store, Way.SCREEN)
         screen = store.reader(noting=False)
         screen.db.lock_timeout_s = SCREEN_WAIT_S
-        self._store, self._screen = store, screen
+        self.store, self._screen = store, screen
         self.files += 1
         self._redo.clear()  # rows of the file that stood here before
         self._unjournaled.clear()
@@ -308,7 +308,7 @@ class Memory:
         with self._opening:
             others = self._other_readers()
             self._views = self._long_reader = None
-        return [self._screen, *others, self._store]
+        return [self._screen, *others, self.store]
 
     def _other_readers(self) -> list[Store]:
         """Return the connections that are open besides those of the screen and of the writer."""
@@ -321,7 +321,7 @@ class Memory:
             if self._closed:
                 raise driver.ProgrammingError("the memory is closed")
             if self._long_reader is None:
-                self._long_reader = self._store.reader(noting=False)
+                self._long_reader = self.store.reader(noting=False)
             return self._long_reader
 
     def _close(self, stores: Iterable[Store]) -> None:
@@ -336,7 +336,7 @@ class Memory:
             if self._closed:  # a reader opened now would make a log that nobody tidies away
                 raise driver.ProgrammingError("the memory is closed")
             if self._views is None:
-                self._views = self._store.reader(noting=False)
+                self._views = self.store.reader(noting=False)
             return job(self._views)
 
     def read_now(self, job: Callable[[Store], T]) -> T:
@@ -346,7 +346,7 @@ class Memory:
     @contextmanager
     def open_reader(self) -> Iterator[Store]:
         """Open a separate read-only connection for long reads."""
-        store = self._store.reader(noting=False)
+        store = self.store.reader(noting=False)
         try:
             yield store
         finally:
@@ -363,7 +363,7 @@ class Memory:
 
     def now(self) -> Millis:
         """Return the current time by the store's clock."""
-        return self._store.clock()
+        return self.store.clock()
 
     def find_capture_stop(self) -> str:
         """Return why nothing of what agents are told is kept, in a few words; empty when something may be."""
@@ -461,7 +461,7 @@ class Memory:
         """
         from hermes_memory_tui.model import fact_export
 
-        return fact_export.export_facts(self._store, keys, file, columns=columns, replace=replace, progress=progress)
+        return fact_export.export_facts(self.store, keys, file, columns=columns, replace=replace, progress=progress)
 
     def fact(self, uid: str) -> Fact:
         return self._screen.facts.get(uid)
@@ -514,10 +514,6 @@ class Memory:
     def gauge(self, theme: str) -> Gauge:
         """Return how full a theme's hot tier is."""
         return self._screen.tiers.gauge(theme)
-
-    def content_limit(self, theme: str) -> int:
-        """Return the maximum number of characters of a fact's content in a theme."""
-        return self._store.policies.for_theme(theme).fact_chars
 
     def targets(self, theme: str | None, begun: str, most: int) -> list[str]:
         """Return targets with this prefix in a theme, or in the first few themes."""
@@ -601,30 +597,15 @@ class Memory:
             store.facts.edit(base.uid, content, confirmed=confirmed)
         return ActionResult(f"{display_formats.fact_name(base)} edited", base.uid)
 
-    def facts_for_write(self, keys: Sequence[int]) -> list[Fact]:
-        """Return facts by key as the writer sees them.
-
-        May take a second for many thousands: call it from a worker thread.
-        """
-        return self._store.facts.by_ids(keys)
-
-    def preview_action(self, act: BulkAction, facts: Sequence[Fact]) -> Preview:
-        """Return what an action on these facts would change. May take a second: call it from a worker thread."""
-        return bulk_actions.preview_bulk_action(self._store, act, facts)
-
-    def dry_run(self, look: Callable[[Store], T]) -> T:
-        """Run a write on the writing connection that takes itself back. May wait for a lock: call it from a worker thread."""
-        return look(self._store)
-
     def preview_scope(self, theme: str, label: str) -> Preview:
-        plan = self._store.purge.preview(theme, scope=label)
-        facts = self._store.facts
+        plan = self.store.purge.preview(theme, scope=label)
+        facts = self.store.facts
         all_of_it = FactFilter(theme=theme, scopes=frozenset({label}), tiers=frozenset(Tier) - {Tier.WITHDRAWN})
         # The hot tier is bounded, the rest is not: only what is hot is read, for the gauge.
         hot = facts.by_ids(facts.ids(replace(all_of_it, tiers=frozenset({Tier.HOT}))))
         types = {kind: facts.count(replace(all_of_it, types=frozenset({kind}))) for kind in FactType}
         return replace(
-            bulk_actions.preview_bulk_action(self._store, bulk_actions.PURGE, hot, scope=label),
+            bulk_actions.preview_bulk_action(self.store, bulk_actions.PURGE, hot, scope=label),
             facts=plan.total,
             tiers=plan.by_tier,
             types={kind: number for kind, number in types.items() if number},
@@ -776,14 +757,14 @@ class Memory:
 
         :raises NothingToUndo: UndoConflict, as `undo_session`
         """
-        return self._store.undo.preview(lambda: self._store.undo.session(name, theme=theme, leaving=True))
+        return self.store.undo.preview(lambda: self.store.undo.session(name, theme=theme, leaving=True))
 
     def preview_undo_teammate(self, role: str) -> UndoResult:
         """Return what taking back all that a teammate wrote would do, without doing it.
 
         :raises NothingToUndo: he wrote nothing that is here
         """
-        return self._store.undo.preview(lambda: self._store.sync.standing.undo_teammate(role))
+        return self.store.undo.preview(lambda: self.store.sync.standing.undo_teammate(role))
 
     def undo_session(self, theme: str, name: str) -> ActionResult:
         """Undo every change by a session that is still in effect.
@@ -791,14 +772,14 @@ class Memory:
         :raises NothingToUndo:
         :raises UndoConflict:
         """
-        undone = self._store.undo.session(name, theme=theme, leaving=True)
-        title = self._store.names.title_in_theme(theme, name)
+        undone = self.store.undo.session(name, theme=theme, leaving=True)
+        title = self.store.names.title_in_theme(theme, name)
         self._note_redo(undone)
         said = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(title or name)} undone"
         return ActionResult(said + left_note(undone.left), back="ctrl+r redoes.")
 
     def _note_redo(self, undone: UndoResult) -> None:
-        rows = self._store.journal.numbers(until=undone.seqs[-1] + 1, limit=len(undone.seqs))
+        rows = self.store.journal.numbers(until=undone.seqs[-1] + 1, limit=len(undone.seqs))
         self._redo.append(tuple(sorted({change for _, change in rows})))
 
     @retry_without_index
@@ -806,9 +787,9 @@ class Memory:
         """Redo the last undo, provided nothing else was written here since."""
         if not self._redo:
             raise errors.NothingToUndo("nothing to redo")
-        redone = self._store.undo.changes(self._redo[-1])
-        undo = self._store.journal.get(self._redo.pop()[0])
-        first = undo if undo.undoes is None else self._store.journal.get(undo.undoes)
+        redone = self.store.undo.changes(self._redo[-1])
+        undo = self.store.journal.get(self._redo.pop()[0])
+        first = undo if undo.undoes is None else self.store.journal.get(undo.undoes)
         said = f"redone: {self._describe_undo(first, redone.uids)}{left_note(redone.left)}"
         return ActionResult(said, first_fact_uid(first))
 
@@ -817,8 +798,8 @@ class Memory:
 
         :raises NothingToUndo:
         """
-        for change in reversed(self._store.facts.history(fact.uid)):
-            if change.undoes is None and not self._store.undo.is_undone(change.change):
+        for change in reversed(self.store.facts.history(fact.uid)):
+            if change.undoes is None and not self.store.undo.is_undone(change.change):
                 return change
         raise errors.NothingToUndo(f"nothing left to undo on {display_formats.fact_name(fact)}")
 
@@ -847,7 +828,7 @@ class Memory:
         with self._person_store() as store:
             report = relieve_files(store, theme, home=home)
         rows = (*report.memory.changes, *report.user.changes)
-        changes = frozenset(self._store.journal.get(seq).change for seq in rows)
+        changes = frozenset(self.store.journal.get(seq).change for seq in rows)
         undo = partial(Memory._restore_files, report=report, changes=changes)
         return self.record_unjournaled(ActionResult(said(report)), undo, changes)
 
@@ -855,7 +836,7 @@ class Memory:
         from hermes_memory_store.host_files.memory_file_copies import MemoryFileCopy, restore_memory_file_copy
 
         if changes:
-            return self.undo_change(self._store.journal.get(min(changes)), sorted(changes))
+            return self.undo_change(self.store.journal.get(min(changes)), sorted(changes))
         ours = [(one.path, one.copy) for one in (report.memory, report.user) if one.copy is not None]
         if not ours:
             raise errors.NothingToUndo("that relief changed no file")
@@ -878,15 +859,15 @@ class Memory:
     def _undo_choice(self) -> UndoChoice:
         from hermes_memory_store.journal.undo_choice import UndoChoice
 
-        return UndoChoice(self._store)
+        return UndoChoice(self.store)
 
     @property
     def _db(self) -> Db:
-        return self._store.db
+        return self.store.db
 
     @contextmanager
     def _person_store(self) -> Iterator[Store]:
-        yield self._store
+        yield self.store
         self._redo.clear()
         self._refused = None
 
@@ -902,11 +883,11 @@ class Memory:
 
     def _fact_label(self, uid: str) -> str:
         """Return the name of a fact from its first journal row, which exists even when its creation was undone."""
-        first = self._store.journal.changes(uid=uid, limit=1)[0].after or {}
+        first = self.store.journal.changes(uid=uid, limit=1)[0].after or {}
         return to_printable(f"{first['type']}[{first['target']}]") if "target" in first else f"fact {short_uid(uid)}"
 
     def _scope_label(self, uid: str) -> str:
-        return next((scope.label for scope in self._store.scopes.list() if scope.uid == uid), short_uid(uid))
+        return next((scope.label for scope in self.store.scopes.list() if scope.uid == uid), short_uid(uid))
 
 
 def left_note(reasons: Iterable[str]) -> str:

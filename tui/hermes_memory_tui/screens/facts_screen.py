@@ -228,7 +228,7 @@ class MainScreen(ListingScreen):
         """
         keys = keys or self.table.selected_keys
         if keys:
-            load = partial(self.memory.facts_for_write, keys)
+            load = partial(self.memory.store.facts.by_ids, keys)
             self.writes.change_facts(load, choose, self.table, keys, self._after_action)
 
     def _after_action(self) -> None:
@@ -332,7 +332,7 @@ class MainScreen(ListingScreen):
         text = self.drafts.find(fact.uid) or (
             self.gathering.basket.pending_edit(fact.uid) if self.gathering.is_on else None
         )
-        self.open_editor(FactEditor(fact, self.memory.content_limit(fact.theme), text, self._save_edit, gauge))
+        self.open_editor(FactEditor(fact, self._content_limit(fact.theme), text, self._save_edit, gauge))
 
     def action_new(self) -> None:
         """Write a new fact in the selected theme; with several and none selected, ask which."""
@@ -357,7 +357,7 @@ class MainScreen(ListingScreen):
     def _write_new(self, theme: str, scope: str = "") -> None:
         from hermes_memory_tui.screens.fact_editor import NewFactEditor
 
-        limit, gauge = self.memory.content_limit(theme), self._gauge_of(theme)
+        limit, gauge = self._content_limit(theme), self._gauge_of(theme)
         self.open_editor(NewFactEditor(theme, scope, limit, self.drafts.find(NEW_FACT), self._save_new, gauge))
 
     def edit_unsaved(self, unsaved: UnsavedText) -> None:
@@ -368,11 +368,14 @@ class MainScreen(ListingScreen):
         from hermes_memory_tui.screens.fact_editor import FactEditor, NewFactEditor
 
         base, theme = unsaved.base, unsaved.theme if unsaved.base is None else unsaved.base.theme
-        limit, gauge = self.memory.content_limit(theme), self._gauge_of(theme)
+        limit, gauge = self._content_limit(theme), self._gauge_of(theme)
         if base is not None:
             self.open_editor(FactEditor(base, limit, unsaved.text, self._save_edit, gauge))
         else:
             self.open_editor(NewFactEditor(theme, unsaved.scope, limit, unsaved.text, self._save_new, gauge))
+
+    def _content_limit(self, theme: str) -> int:
+        return self.memory.store.policies.for_theme(theme).fact_chars
 
     def _gauge_of(self, theme: str) -> Gauge | None:
         return next((one.gauge for one in self.overview.themes if one.name == theme), None)
@@ -425,7 +428,7 @@ class MainScreen(ListingScreen):
         from hermes_memory_tui.basket.basket_run import preview_edit
         from hermes_memory_tui.basket.pending_changes import to_subject
 
-        content = self.memory.dry_run(lambda store: preview_edit(store, base, text, confirmed=confirmed))
+        content = preview_edit(self.memory.store, base, text, confirmed=confirmed)
         if content == base.content:
             return ActionResult(f"{display_formats.fact_name(base)} unchanged", back="")
         return ActionResult(self.gathering.basket.gather("edit", [to_subject(base)], content), back=SHOWN_BY)

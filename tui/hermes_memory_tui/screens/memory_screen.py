@@ -278,7 +278,7 @@ class Writes:
 
         def preview() -> Preview:
             looked.append(look())
-            return memory.preview_action(*looked[0])
+            return bulk_actions.preview_bulk_action(memory.store, *looked[0])
 
         if gathering.is_on and not is_final:
             gathering.add(gather, then)

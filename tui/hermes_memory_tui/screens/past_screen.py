@@ -147,7 +147,7 @@ class PastScreen(MainScreen):
         if self._present.read_only:
             self.notify("The memory is open read-only.", severity="warning", timeout=4)
             return
-        facts = self.memory.facts_for_write(self.table.selected_keys)
+        facts = self.memory.store.facts.by_ids(self.table.selected_keys)
         if facts:
             restore = partial(restore_past_facts, self._present, facts)
             self.writes.run(restore, self.table.action_unmark, in_present=True)

@@ -227,7 +227,9 @@ class ReviewView(BaseView[ReviewQueue]):
     def action_edit(self) -> None:
         one = self.selected_entry
         if one is not None:
-            editor = FactEditor(one.fact, self.memory.content_limit(one.fact.theme), None, self._save)
+            editor = FactEditor(
+                one.fact, self.memory.store.policies.for_theme(one.fact.theme).fact_chars, None, self._save
+            )
             self.app.push_screen(editor)
 
     def _save(self, editor: Editor) -> None:

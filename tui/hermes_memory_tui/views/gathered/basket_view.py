@@ -114,7 +114,7 @@ class BasketView(BaseView[BasketData]):
             return
         self._gathered.forget_purged_in(self.memory, self.gathering.show_purged)
         changes, began = self._gathered.changes, time.monotonic()
-        self._tried = BasketData(changes, self.memory.dry_run(partial(preview_basket, changes=changes)))
+        self._tried = BasketData(changes, preview_basket(self.memory.store, changes))
         self._rests_until = time.monotonic() + REST * (time.monotonic() - began)
 
     def load(self, store: Store) -> BasketData:
