@@ -118,7 +118,7 @@ async def test_a_browser_sees_the_inspector_and_types_into_it(memory: Path) -> N
                 assert "read-only" in drawn
                 assert "tone" not in drawn
                 await page.send_json(["stdin", "?"])
-                await shown(page, "esc: close")
+                await shown(page, "type to find a key")
         await until(lambda: not served.children(), "the end of the inspector whose page was closed")
 
 
