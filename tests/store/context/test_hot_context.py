@@ -269,6 +269,6 @@ def test_reading_imports_no_store() -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env=env)
     modules, slow = ran.stdout.splitlines()
-    light = ("context", "database.driver", "database.store_reading", "places")
+    light = ("context", "database.driver", "database.store_reading", "places", "system.file_handles")
     heavy = [name for name in modules.split() if name.count(".") > 1 and not name.partition(".")[2].startswith(light)]
     assert (heavy, slow) == ([], "set()"), ran.stderr
