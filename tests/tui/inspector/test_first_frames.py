@@ -15,7 +15,18 @@ from textual.design import ColorSystem
 
 from hermes_memory_tui.model.memory import ListingRequest, Memory
 from hermes_memory_tui.model.view_catalog import VIEWS_BY_NAME
-from tests.tui.inspector.driving import VIEWS, fill, inspecting, main_screen, opened, rows_of, targets, until
+from hermes_memory_tui.screens.facts_screen import MainScreen
+from tests.tui.inspector.driving import (
+    VIEWS,
+    fill,
+    inspecting,
+    main_screen,
+    opened,
+    rows_of,
+    screen_text,
+    targets,
+    until,
+)
 
 FALSE = ("no agent", "No agent", "nothing selected", "none connected")
 
@@ -58,7 +69,16 @@ async def test_a_view_that_waits_for_its_data_says_so(tmp_path: Path, monkeypatc
         monkeypatch.setattr("hermes_memory_tui.views.scopes_view.ScopesView._load", lambda _: None)
         await pilot.press("2")
         await until(pilot, lambda: "reading …" in screen_lines(app))
-        assert "no agent" not in screen_lines(app)
+        assert "● 1 agent" in screen_lines(app), "the header stays"
+
+
+async def test_the_fact_is_shown_in_full_before_anything_is_pressed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path / "memory.db", "V[a]: 1")
+    monkeypatch.setattr(MainScreen, "on_line_list_moved", lambda *_: None)  # posted before the screen ran
+    async with inspecting(tmp_path / "memory.db") as pilot:
+        await until(pilot, lambda: "history" in screen_text(pilot))
 
 
 async def test_the_facts_are_followed_before_they_are_seen_again(

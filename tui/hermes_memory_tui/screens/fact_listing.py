@@ -273,6 +273,8 @@ class ListingScreen(MainPanes):
         if self._listing.total > len(self.table.keys) or self._view.line:
             self.read_listing()
         self.try_follow_changes()
+        if self._detailed is None:  # what was posted before the screen ran is lost
+            self.show_detail_soon()
 
     def check_for_changes(self) -> None:
         """Find out whether anybody changed the store, for every view, and follow that."""

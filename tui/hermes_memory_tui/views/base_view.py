@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hermes_memory_tui.screens.facts_screen import MainScreen
     from hermes_memory_tui.widgets.filter_line import SearchInput
 
-FIRST_S = 0.1
+FIRST_S = 0.25
 """How long a view that opens waits for its data before it is drawn without: what was open before is seen meanwhile."""
 
 TEXT_S = 0.06
@@ -123,6 +123,8 @@ class BaseView(MemoryScreen, Generic[T]):
 
     def _end_first_wait(self) -> None:
         if self.is_unread:
+            if self.memory is self.inspector.main.memory:  # the header says what is known until more is
+                self.show_overview(self.inspector.main.overview)
             self.grid.empty = ("reading …",)
             self.grid.show(())
         self._is_new = False
