@@ -51,6 +51,7 @@ class NowView(BaseView[NowState]):
     NAME = "now"
     TITLE_OF_LIST = "written and given"
     BINDING_GROUP_TITLE = "Now"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (200, "-wide")]
     TICK_S = 10.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True, value=lambda event, at: ago_cell(event.at, at.now)),
@@ -76,7 +77,7 @@ class NowView(BaseView[NowState]):
             (
                 GridColumn("", 2),
                 GridColumn("agent"),
-                GridColumn("branch", 6, least=74, most=14),
+                GridColumn("branch", 14, least=88),
                 GridColumn("5 min", TRACE_CELLS + 5, least=62),
                 GridColumn("last word", least=40),
                 GridColumn("seen", 4, right=True),

@@ -279,7 +279,7 @@ class Grid(MarkedList):
         fixed = [0 if width < column.least else column.width or -1 for column in self.columns]
         shared = fixed.count(-1)
         left = width - sum(cells + GAP for cells in fixed if cells > 0) - GAP * max(0, shared - 1)
-        for place, needed in self._needed.items():
+        for place, needed in sorted(self._needed.items(), key=lambda item: item[1]):  # the shortest are whole first
             if fixed[place] > 0:
                 more = max(0, min(needed - fixed[place], left - SHARED_AT_LEAST * shared))
                 fixed[place] += more
