@@ -297,7 +297,9 @@ def _run_with_coverage(copy: Path, folder: Path, tests: Sequence[str], jobs: int
         "COVERAGE_PROCESS_START": str(settings),
         "MUTANTS_SECONDS": str(folder / "seconds.json"),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.tools.mutants", "--numprocesses", str(jobs), *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.tools.mutants", *tests]
+    if jobs > 1:
+        command += ["--numprocesses", str(jobs)]
     subprocess.run(command, cwd=copy, env=environment, check=False)
     combine = [
         sys.executable,
@@ -362,7 +364,7 @@ def find_failure(mutant: Mutant, tests: Sequence[str], copy: Path, timeout_s: fl
     moment = then.st_mtime + 1 + zlib.crc32(mutant.name.encode()) % 10**8
     os.utime(target, (moment, moment))
     command = [
-        sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=no", "-rfE", "--numprocesses", "0", *tests,
+        sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=no", "-rfE", *tests,
     ]  # fmt: skip
     process = subprocess.Popen(
         command, cwd=copy, env=_environment(copy), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

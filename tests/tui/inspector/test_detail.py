@@ -35,7 +35,7 @@ async def test_who_was_told_it_last_and_what_they_asked(tmp_path: Path) -> None:
         session = store.sessions.open("default", "worker")
         store.search.find("default", "redis [bold]", session=session)
         store.context.status("default", session=session)
-    async with inspecting(path, size=(180, 40)) as pilot:
+    async with inspecting(path, size=(220, 40)) as pilot:
         await until(pilot, lambda: "worker, status" in screen_text(pilot))
         assert "worker, search: redis [bold]" in screen_text(pilot)
         assert "2×, last now" in screen_text(pilot)

@@ -174,7 +174,7 @@ def test_a_cell_of_several_pieces_that_is_cut_ends_with_an_ellipsis(
         (100, ["edit", "undo of #123456"], [15, 83]),  # what its longest text needs
         (100, ["edit"], [12, 86]),  # never less than it has
         (100, ["x" * 90], [20, 78]),  # nor more than it may have
-        (48, ["undo of #123456"], [14, 32]),  # as far as the others keep enough
+        (36, ["undo of #123456"], [14, 20]),  # as far as the others keep enough
         (30, ["undo of #123456"], [12, 16]),
     ],
 )

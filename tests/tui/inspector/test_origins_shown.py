@@ -41,7 +41,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_the_detail_says_where_a_fact_came_from(path: Path) -> None:
-    async with inspecting(path, size=(240, 48)) as pilot:
+    async with inspecting(path, size=(280, 48)) as pilot:
         await type_text(pilot, "/target:db.id")
         await pilot.press("enter")
         await until(pilot, lambda: "written from" in screen_text(pilot))
