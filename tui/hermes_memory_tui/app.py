@@ -92,8 +92,8 @@ def run_inspector(
             from hermes_memory_tui.keymap_actions import binding_ids
 
             wishes = inspector_settings.resolve_actions(wishes, binding_ids())
-        kept = inspector_state.InspectorState(inspector_settings.inspector_folder() / inspector_state.FILE_NAME)
-        look = palettes.initial_look(os.environ, wishes.look, kept.look)
+        state = inspector_state.InspectorState(inspector_settings.inspector_folder() / inspector_state.FILE_NAME)
+        look = palettes.initial_look(os.environ, wishes.look, state.look)
         while True:
             app = make_app(db_path, theme, read_only, look, wishes, recovery)
             failure = run_app(app, leave_at)

@@ -198,8 +198,8 @@ class Inspector(TypeAhead):
         """
         self._has_look = False
         super().__init__()
-        for one in palettes.LOOKS:
-            self.register_theme(one)
+        for palette in palettes.LOOKS:
+            self.register_theme(palette)
         if settings is not None:
             palettes.set_accents(settings.accents)
             self.set_keymap(settings.keys)
@@ -305,8 +305,8 @@ class Inspector(TypeAhead):
             )
         elif self.memory is not None:
             if self.memory.kept is not None:
-                said = f"This memory was upgraded from an older version; the old file is kept in {self.memory.kept}"
-                self.notify(said, timeout=15, markup=False)
+                notice = f"This memory was upgraded from an older version; the old file is kept in {self.memory.kept}"
+                self.notify(notice, timeout=15, markup=False)
             if self.memory.write_refusal is not None:
                 self.notify(f"Reading only: {self.memory.write_refusal}", severity="warning", timeout=15, markup=False)
             if self._settings_notice and self._recovery is None:
@@ -340,11 +340,11 @@ class Inspector(TypeAhead):
 
     def _open_home(self) -> None:
         """Open the view that the person wants first; who begins with an empty memory gets *Now*."""
-        kept = self.main.kept
+        state = self.main.kept
         if self.offers_start and not self.main.overview.themes:
-            kept.set_home(NOW.name)
+            state.set_home(NOW.name)
             self.open_view(NOW.name)
-        elif self._recovery is None and (self._home or kept.home) == NOW.name:
+        elif self._recovery is None and (self._home or state.home) == NOW.name:
             self.open_view(NOW.name)
 
     def on_waiting_changed(self, message: WaitingChanged) -> None:
@@ -398,9 +398,9 @@ class Inspector(TypeAhead):
     def _show_held_toasts(self) -> None:
         if self._held_toasts and isinstance(self.screen, Modal):
             last = self._held_toasts[-1]
-            said = Content.from_markup(last.message).plain if last.markup else last.message
+            text = Content.from_markup(last.message).plain if last.markup else last.message
             shape, ink = NOTICES[last.severity]
-            self.screen.show_notice(f"{shape} {' '.join(said.split())}", ink)
+            self.screen.show_notice(f"{shape} {' '.join(text.split())}", ink)
 
     # Failing
 
@@ -659,10 +659,10 @@ class Inspector(TypeAhead):
     def keep_look(self, name: str) -> None:
         """Change the colours, also for the next start."""
         self.theme = self.look = name
-        kept = self.present_main.kept
-        kept.set_look(name)
-        if kept.trouble:
-            self.notify(f"This look is not kept: {kept.trouble}.", severity="warning", timeout=6, markup=False)
+        state = self.present_main.kept
+        state.set_look(name)
+        if state.trouble:
+            self.notify(f"This look is not kept: {state.trouble}.", severity="warning", timeout=6, markup=False)
 
     def action_help(self) -> None:
         from hermes_memory_tui.commands.command_palette import KeyHelp

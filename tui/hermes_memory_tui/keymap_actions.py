@@ -22,16 +22,16 @@ def all_bindings() -> Iterator[tuple[type, Binding]]:
     for module in binding_modules():
         for owner in vars(module).values():
             if inspect.isclass(owner) and owner.__module__ == module.__name__:
-                yield from ((owner, one) for one in vars(owner).get("BINDINGS", ()) if isinstance(one, Binding))
+                yield from ((owner, entry) for entry in vars(owner).get("BINDINGS", ()) if isinstance(entry, Binding))
 
 
 def binding_ids() -> set[str]:
-    return {one.id for _, one in all_bindings() if one.id}
+    return {binding.id for _, binding in all_bindings() if binding.id}
 
 
 def binding_modules() -> Iterator[ModuleType]:
     """Import and yield the modules that define screens and widgets."""
     for package in PACKAGES:
         for path in hermes_memory_tui.__path__:
-            for found in pkgutil.walk_packages([f"{path}/{package}"], f"hermes_memory_tui.{package}."):
-                yield importlib.import_module(found.name)
+            for module in pkgutil.walk_packages([f"{path}/{package}"], f"hermes_memory_tui.{package}."):
+                yield importlib.import_module(module.name)

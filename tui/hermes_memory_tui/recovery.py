@@ -101,9 +101,9 @@ class AppFailure:
         """
         failures = 1 if before is None or app.was_touched else before.failures + 1
         work = app.work if app.work is not None and failures == 1 else OpenWork()
-        said = f"Internal error ({self.name}). The screen was restarted; your input was kept. {self.report_location}"
+        text = f"Internal error ({self.name}). The screen was restarted; your input was kept. {self.report_location}"
         undo_history = app.memory.undo_history if app.memory is not None else None
-        return RecoveryState(said, list(app.toasts), work, failures, undo_history)
+        return RecoveryState(text, list(app.toasts), work, failures, undo_history)
 
 
 def capture_work(app: RecoverableApp) -> OpenWork:

@@ -41,7 +41,7 @@ async def open_palette(pilot: Pilot[int], text: str = "") -> CommandPalette:
     palette = pilot.app.screen
     assert isinstance(palette, CommandPalette)
     await type_text(pilot, text)
-    await until(pilot, lambda: palette.list.wanted == text, "finding")
+    await until(pilot, lambda: palette.list.pattern == text, "finding")
     return palette
 
 
@@ -156,7 +156,7 @@ async def open_help(pilot: Pilot[int], text: str) -> KeyHelp:
     screen = pilot.app.screen
     assert isinstance(screen, KeyHelp)
     await type_text(pilot, text)
-    await until(pilot, lambda: screen.list.wanted == text, "finding")
+    await until(pilot, lambda: screen.list.pattern == text, "finding")
     return screen
 
 

@@ -48,7 +48,7 @@ class PaletteList(LineList):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id)
         self.choices: Sequence[CommandChoice] = ()
-        self.wanted = ""
+        self.pattern = ""
         """The words that the commands were found by."""
         self.has_help = True
         """Whether a title has a help text beside it; else the title is the help, and the help the name."""
@@ -61,8 +61,8 @@ class PaletteList(LineList):
     def choice(self) -> CommandChoice | None:
         return self.choices[self.cursor] if self.choices else None
 
-    def show(self, choices: Sequence[CommandChoice], wanted: str) -> None:
-        self.choices, self.wanted = choices, wanted
+    def show(self, choices: Sequence[CommandChoice], pattern: str) -> None:
+        self.choices, self.pattern = choices, pattern
         self.rows_changed()
         self.cursor = 0
         self.scroll_home(animate=False)
@@ -71,7 +71,7 @@ class PaletteList(LineList):
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         choice = self.choices[row]
         is_first = row == 0 or self.choices[row - 1].group != choice.group
-        group = choice.group if self.wanted or is_first else ""
+        group = choice.group if self.pattern or is_first else ""
         sides = (GROUP_WIDTH, KEY_WIDTH) if width >= GROUP_WIDTH + KEY_WIDTH + LEAST_HELP else (1, 0)
         room = width - sum(sides)
         name_width = min(30, room // 2) if self.has_help and room >= 2 * LEAST_HELP else room
@@ -85,7 +85,7 @@ class PaletteList(LineList):
     def _draw_title(self, text: str, enabled: bool) -> list[Segment]:
         style = self.ink() if enabled else self.ink("dim")
         parts, at = [], 0
-        for start, end in find_word_spans(text, self.wanted):
+        for start, end in find_word_spans(text, self.pattern):
             parts += [
                 Segment(text[at:start], style),
                 Segment(text[start:end], self.ink(bold=True, underline=True)),
@@ -94,8 +94,8 @@ class PaletteList(LineList):
         return [part for part in (*parts, Segment(text[at:], style)) if cell_len(part.text)]
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
-        said = "" if self.choices or line else " Nothing is called that."
-        return [Segment(display_formats.fit_text(said, width), self.ink("dim"))]
+        hint = "" if self.choices or line else " Nothing is called that."
+        return [Segment(display_formats.fit_text(hint, width), self.ink("dim"))]
 
 
 class CommandPalette(Modal[CommandChoice | None]):
@@ -157,19 +157,19 @@ class CommandPalette(Modal[CommandChoice | None]):
         self._show()
 
     def _show(self) -> None:
-        wanted = self.line.value.strip()
-        if wanted:
+        pattern = self.line.value.strip()
+        if pattern:
             lately = {choice.line: place for place, choice in enumerate(self._lately)}
-            choices = sorted(self._choices, key=lambda one: lately.get(one.line, MOST_RECENT))
-            found = rank_rows(choices, wanted)
-            words = fold_accents(wanted).split()
+            choices = sorted(self._choices, key=lambda choice: lately.get(choice.line, MOST_RECENT))
+            hits = rank_rows(choices, pattern)
+            words = fold_accents(pattern).split()
             # Actions and views of that name first, then places of it, then what only says it in its help.
-            names = {choice.line: fold_accents(choice.title if self.list.has_help else choice.help) for choice in found}
-            found.sort(key=lambda one: (not all(word in names[one.line] for word in words), one.group in PLACES))
-            self.list.show(found, wanted)
+            names = {choice.line: fold_accents(choice.title if self.list.has_help else choice.help) for choice in hits}
+            hits.sort(key=lambda hit: (not all(word in names[hit.line] for word in words), hit.group in PLACES))
+            self.list.show(hits, pattern)
         else:
-            known = {choice.line for choice in self._lately}
-            rest = [one for one in self._choices if one.group not in PLACES and one.line not in known]
+            recent = {choice.line for choice in self._lately}
+            rest = [choice for choice in self._choices if choice.group not in PLACES and choice.line not in recent]
             self.list.show([*self._lately, *rest], "")
 
         self._fit()
@@ -190,10 +190,10 @@ class CommandPalette(Modal[CommandChoice | None]):
     def _show_preview(self) -> None:
         choice = self.list.choice
         word, _, name = choice.line.partition(" ") if choice is not None else ("", "", "")
-        wanted = name if word == "look" else ""
-        if wanted != self._previewed and self.is_active:
-            self._previewed = wanted
-            self._preview(wanted)
+        look = name if word == "look" else ""
+        if look != self._previewed and self.is_active:
+            self._previewed = look
+            self._preview(look)
 
     def on_line_list_opened(self, event: LineList.Opened) -> None:
         event.stop()
@@ -204,7 +204,7 @@ class CommandPalette(Modal[CommandChoice | None]):
         self.action_choose()
 
     def action_choose(self) -> None:
-        if self.list.wanted != self.line.value.strip():  # enter came with the last letters
+        if self.list.pattern != self.line.value.strip():  # enter came with the last letters
             self._show()
         choice = self.list.choice
         if choice is None:

@@ -179,11 +179,11 @@ class DemoEnvironment:
         }
 
     def _start_agent(self, theme: str, name: str) -> None:
-        told = [theme, name, str(self.seed), self.places.store, self.places.line]
+        arguments = [theme, name, str(self.seed), self.places.store, self.places.line]
         with self._deferred_signals():
             self.crew.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "hermes_memory_tui.demo.simulated_agent", *told],
+                    [sys.executable, "-m", "hermes_memory_tui.demo.simulated_agent", *arguments],
                     stdin=subprocess.PIPE,
                     stdout=self._pipe[1] if self.listening else subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

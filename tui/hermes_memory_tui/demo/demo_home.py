@@ -186,11 +186,11 @@ def make_demo_home(home: Path, now: int = demo_day.NOW, facts: int = 0) -> Path:
     with demo_day.open_demo_store(path, clock) as store:
         add_earlier_history(store, clock, now)
         fill_store(store, facts)
-    asked = list(CONTEXT_QUESTIONS)
+    questions = list(CONTEXT_QUESTIONS)
 
     def meanwhile(store: Store, then: int) -> None:
-        while asked and now - asked[0][0] * MINUTE <= then:
-            record_context(store, clock, now, *asked.pop(0))
+        while questions and now - questions[0][0] * MINUTE <= then:
+            record_context(store, clock, now, *questions.pop(0))
 
     clock = demo_day.make_demo_day(path, now, clock=clock, meanwhile=meanwhile)
     with demo_day.open_demo_store(path, clock) as store:

@@ -256,7 +256,7 @@ def user_message_calls(turn: int, message: str) -> Iterator[Call]:
 
 def fill_numbers(line: str, chance: random.Random) -> str:
     """Replace every `{min-max}` in a line by a random number."""
-    return re.sub(r"\{(\d+)-(\d+)\}", lambda found: str(chance.randint(int(found[1]), int(found[2]))), line)
+    return re.sub(r"\{(\d+)-(\d+)\}", lambda match: str(chance.randint(int(match[1]), int(match[2]))), line)
 
 
 def fake_token(chance: random.Random) -> str:

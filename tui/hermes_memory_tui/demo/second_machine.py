@@ -111,12 +111,12 @@ def work(there: Store, store: str, run: FolderRun, folder: SharedFolder) -> None
 def contradict(there: Store, store: str) -> bool:
     """Say something else on each machine before either hears of the other; return whether the fact was there."""
     target, first_said, then_said = CONTESTED
-    found = there.facts.page(FactFilter(theme=THEME, target=target), limit=1).facts
-    if not found:
+    facts = there.facts.page(FactFilter(theme=THEME, target=target), limit=1).facts
+    if not facts:
         return False
     with Store.open(store) as first:
-        first.facts.edit(found[0].uid, first_said)
-    there.facts.edit(found[0].uid, then_said)
+        first.facts.edit(facts[0].uid, first_said)
+    there.facts.edit(facts[0].uid, then_said)
     return True
 
 

@@ -131,18 +131,18 @@ def is_stdin_closed(wait_s: float) -> bool:
 def print_call_report(
     theme: str, name: str, tool: str, arguments: dict[str, Any], done: bool, answer: str, took_s: float
 ) -> None:
-    said = next((arguments[key] for key in ("content", "query", "message", "scope") if key in arguments), "")
-    told = {
+    text = next((arguments[key] for key in ("content", "query", "message", "scope") if key in arguments), "")
+    report = {
         "theme": theme,
         "agent": name,
         "tool": tool,
-        "said": said,
+        "said": text,
         "done": done,
         "answer": answer[:200],
         "ms": round(took_s * 1000, 1),
     }
     # One write, shorter than a pipe's buffer: several agents share it.
-    os.write(1, json.dumps(told).encode() + b"\n")
+    os.write(1, json.dumps(report).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def live_sessions(store: Path) -> dict[tuple[str, str], dict[str, Any]] | None:
     answer = request_bridge(BridgePaths.of(store), "sessions", ANSWER_S)
     if answer is None:
         return None
-    return {(one["theme"], one["session"]): one for one in answer.get("sessions", ())}
+    return {(session["theme"], session["session"]): session for session in answer.get("sessions", ())}
 
 
 def recorded_calls(store: Path, theme: str, session: str, since: int = 0) -> list[dict[str, Any]]:
@@ -61,18 +61,18 @@ def replace_older_bridge(store: Path) -> None:
     answer = request_bridge(paths, "status", ANSWER_S)
     if answer is None or not is_older(answer.get("version"), __version__):
         return
-    why = "it did not end"
+    reason = "it did not end"
     try:
         bridge, greeting = dial_bridge(paths, {}, to_daemon_command(paths.store))
         leave_bridge(bridge)
         if not is_older(greeting.get("version"), __version__):
             return
     except OSError as error:
-        why = str(error)
+        reason = str(error)
     version = read_header_version(store)
     if version is not None and version < STORE_VERSION:
         raise StoreLocked(
-            f"an older bridge, process {answer['pid']} of version {answer['version']}, serves {store} ({why}); nothing was "
+            f"an older bridge, process {answer['pid']} of version {answer['version']}, serves {store} ({reason}); nothing was "
             "changed, stop it with `hermes-memory-bridge stop` and try again",
             store,
         )

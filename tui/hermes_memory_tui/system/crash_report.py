@@ -30,9 +30,9 @@ def write_crash_report(error: BaseException, details: Sequence[str] = ()) -> Pat
     :param details: lines on what the program was doing; they must not contain anything that was typed
     """
     lines = [*version_lines(), *details]
-    for one in error_chain(error):
-        words = f": {re.split(QUOTED, str(one))[0]}" if isinstance(one, driver.Error) else ""
-        lines += ["", type(one).__name__ + words, *traceback_lines(one)]
+    for cause in error_chain(error):
+        words = f": {re.split(QUOTED, str(cause))[0]}" if isinstance(cause, driver.Error) else ""
+        lines += ["", type(cause).__name__ + words, *traceback_lines(cause)]
     try:
         folder = inspector_settings.inspector_folder() / "logs"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -61,12 +61,12 @@ def version_lines() -> list[str]:
 
 def error_chain(error: BaseException) -> Iterator[BaseException]:
     """Return an error and its causes, the most recent first."""
-    one: BaseException | None = unwrap_worker_error(error)
+    cause: BaseException | None = unwrap_worker_error(error)
     seen: set[int] = set()
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        yield one
-        one = one.__cause__ or one.__context__
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def traceback_lines(error: BaseException) -> list[str]:

@@ -71,10 +71,10 @@ def is_old_store(path: Path) -> bool:
 def find_host_files(home: Path) -> Iterator[DiscoveredSource]:
     """Find MEMORY.md, USER.md and ARCHIVE.jsonl of the profile."""
     try:
-        for one in memory_files.file_pressures(home):
-            if one.file.path.exists():
-                state = f"{one.pct:.0f}% full, {one.tokens} tokens per turn"
-                yield DiscoveredSource("files", one.file.path.name, "host memory", state, one.file.path)
+        for pressure in memory_files.file_pressures(home):
+            if pressure.file.path.exists():
+                state = f"{pressure.pct:.0f}% full, {pressure.tokens} tokens per turn"
+                yield DiscoveredSource("files", pressure.file.path.name, "host memory", state, pressure.file.path)
         lost = eviction_archive.load_evicted_entries(home)
     except StoreError as error:
         yield DiscoveredSource("files", "memories", "host memory", str(error), home / "memories", True)
@@ -95,9 +95,9 @@ def find_hosts() -> Iterator[DiscoveredSource]:
     for host in HOSTS.values():
         file = host.file(place)
         if file.exists() or file.parent.exists():
-            known = find_bridge_entry(host, file) is not None
-            state = "connected" if known else "not connected"
-            yield DiscoveredSource("host", host.name, host.title, state, file, known)
+            is_connected = find_bridge_entry(host, file) is not None
+            state = "connected" if is_connected else "not connected"
+            yield DiscoveredSource("host", host.name, host.title, state, file, is_connected)
 
 
 def connect_discovered_host(host: str, store: Path, *, dry_run: bool) -> tuple[bool, str]:

@@ -32,11 +32,11 @@ def edit_externally(text: str, environ: Mapping[str, str] = os.environ) -> str:
 
     :raises Elsewhere: when there is no editor, it cannot be started, ends with an error, or leaves what is not text
     """
-    said = environ.get("VISUAL") or environ.get("EDITOR") or ""
+    editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
     try:
-        command = shlex.split(said)
+        command = shlex.split(editor)
     except ValueError as error:
-        raise ExternalEditorError(f"$VISUAL or $EDITOR cannot be read ({error}): {said}") from error
+        raise ExternalEditorError(f"$VISUAL or $EDITOR cannot be read ({error}): {editor}") from error
     if not command:
         raise ExternalEditorError("Set $VISUAL or $EDITOR to your editor first.")
     # mkstemp makes it 0600.
@@ -48,10 +48,10 @@ def edit_externally(text: str, environ: Mapping[str, str] = os.environ) -> str:
         if status:
             raise ExternalEditorError(f"{command[0]} ended with status {status}; your text is as it was.")
         with Path(name).open("rb") as left:
-            found = left.read(LARGEST + 1)
-        if len(found) > LARGEST:
+            content = left.read(LARGEST + 1)
+        if len(content) > LARGEST:
             raise ExternalEditorError("What the editor left is longer than any fact; your text is as it was.")
-        return found.decode("utf-8").rstrip("\r\n")
+        return content.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise ExternalEditorError("What the editor left is not UTF-8; your text is as it was.") from error
     except OSError as error:
@@ -108,12 +108,12 @@ def defer_signals() -> Iterator[list[int]]:
     """
     heard: list[int] = []
     ending: tuple[signal.Signals, ...] = (signal.SIGTERM, signal.SIGHUP)
-    before = {one: signal.signal(one, lambda number, _: heard.append(number)) for one in ending}
+    before = {signum: signal.signal(signum, lambda number, _: heard.append(number)) for signum in ending}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda _, __: None)
     try:
         yield heard
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
         for number in heard[:1]:
             os.kill(os.getpid(), number)

@@ -75,8 +75,8 @@ class InspectorSettings:
 
 def inspector_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the inspector's own files: `$HERMES_HOME`, else `~/.hermes`."""
-    said = os.environ if environ is None else environ
-    return Path(said.get("HERMES_HOME", "").strip() or Path(said.get("HOME") or Path.home()) / ".hermes").expanduser()
+    env = os.environ if environ is None else environ
+    return Path(env.get("HERMES_HOME", "").strip() or Path(env.get("HOME") or Path.home()) / ".hermes").expanduser()
 
 
 def load_inspector_settings(environ: Mapping[str, str] | None = None) -> InspectorSettings:
@@ -171,7 +171,7 @@ def resolve_actions(settings: InspectorSettings, ids: Iterable[str]) -> Inspecto
     return replace(settings, keys=keys, ignored=(*settings.ignored, *past))
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    names = sorted(known)
+def suggestion(name: str, choices: Iterable[str]) -> str:
+    names = sorted(choices)
     near = difflib.get_close_matches(name, names, n=2)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; there are {', '.join(names[:12])}"

@@ -170,14 +170,14 @@ VARIABLE = "HERMES_MEMORY_LOOK"
 """Environment variable that names the look to begin with: one of ours or one of Textual's."""
 
 
-def initial_look(environ: Mapping[str, str], wished: str | None = None, kept: str | None = None) -> str:
+def initial_look(environ: Mapping[str, str], wished: str | None = None, saved_look: str | None = None) -> str:
     """Return the initial look: the environment variable's, else `wished`, else none where colour is not wanted.
 
-    :param kept: the look that was chosen in an earlier run; ignored where it no longer exists
+    :param saved_look: the look that was chosen in an earlier run; ignored where it no longer exists
     :raises ArgumentError: when there is no such look; the message lists the available ones
     """
     names = [*(look.name for look in LOOKS), *BUILTIN_THEMES]
-    usual = NO_COLOUR.name if environ.get("NO_COLOR") else kept if kept in names else DEFAULT_LOOK
+    usual = NO_COLOUR.name if environ.get("NO_COLOR") else saved_look if saved_look in names else DEFAULT_LOOK
     name = environ.get(VARIABLE) or wished or usual
     if name not in names:
         raise ArgumentError(f"{VARIABLE}: there is no look {name!r}; choose one of {', '.join(names)}", name)
@@ -194,13 +194,13 @@ def set_accents(colours: Mapping[str, str]) -> None:
     _accented.update(colours)
 
 
-def allot_hues(themes: Iterable[str], kept: Mapping[str, int]) -> dict[str, int]:
+def allot_hues(themes: Iterable[str], hues: Mapping[str, int]) -> dict[str, int]:
     """Give each theme that has no number one that the fewest have, and return the numbers of all.
 
-    :param kept: the numbers that were given before
+    :param hues: the numbers that were given before
     """
     _allotted.clear()
-    _allotted.update({theme: number for theme, number in kept.items() if 0 <= number < MARKS})
+    _allotted.update({theme: number for theme, number in hues.items() if 0 <= number < MARKS})
     for theme in themes:
         if theme not in _allotted:
             taken, own = Counter(_allotted.values()), zlib.crc32(theme.encode())

@@ -188,10 +188,10 @@ class TerminalDriver(LinuxDriver):
         """
         parser = TerminalParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode  # a terminal may send any byte
-        held, typed_at = "", -math.inf
+        prefix, typed_at = "", -math.inf
         while not self.exit_event.is_set():
             text = ""
-            if select.select([self.fileno], [], [], constants.ESCAPE_DELAY if held else INPUT_INTERVAL_S)[0]:
+            if select.select([self.fileno], [], [], constants.ESCAPE_DELAY if prefix else INPUT_INTERVAL_S)[0]:
                 typed = os.read(self.fileno, MAX_READ)
                 if not typed:
                     raise OSError("the terminal has gone")
@@ -202,12 +202,12 @@ class TerminalDriver(LinuxDriver):
                 text = BRACKETED_PASTE_END
             for event in parser.tick():
                 self.process_message(event)
-            if held and not (text and (held + text).startswith(KEY_BEGINS)):
+            if prefix and not (text and (prefix + text).startswith(KEY_BEGINS)):
                 self.process_message(events.Key("escape", ESCAPE))
-                held = held[1:]
-            text, held = held + text, ""
+                prefix = prefix[1:]
+            text, prefix = prefix + text, ""
             if part := PART_OF_KEY.search(text):
-                text, held = text[: part.start()], part[0]
+                text, prefix = text[: part.start()], part[0]
             try:
                 typed_events = list(parser.feed(text)) if text else []
             except (

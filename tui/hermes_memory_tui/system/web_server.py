@@ -96,8 +96,8 @@ def bind_loopback(port: int) -> socket.socket:
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
-        why = "is taken" if error.errno == errno.EADDRINUSE else "may not be used"
-        raise ArgumentError(f"port {port} {why}; choose another with --port", port) from None
+        reason = "is taken" if error.errno == errno.EADDRINUSE else "may not be used"
+        raise ArgumentError(f"port {port} {reason}; choose another with --port", port) from None
 
 
 def make_web_application(shell: str, address: str, key: str) -> web.Application:
@@ -148,6 +148,6 @@ def require_key(address: str, key: str) -> Middleware:
     return guarded
 
 
-def is_key(said: str, key: str) -> bool:
+def is_key(value: str, key: str) -> bool:
     """Compare a value with the key in constant time."""
-    return secrets.compare_digest(said.encode(errors="replace"), key.encode())
+    return secrets.compare_digest(value.encode(errors="replace"), key.encode())

@@ -23,25 +23,25 @@ from hermes_memory_tui.cli.json_documents import print_document
     ("capture off --here", "keep nothing of it in this folder"),
 )
 @click.command("capture", short_help="Say whether what is said is kept: on, off, or status.")
-@click.argument("wanted", metavar="on|off|status", type=click.Choice(["on", "off", "status"]))
+@click.argument("action", metavar="on|off|status", type=click.Choice(["on", "off", "status"]))
 @click.option("--here", is_flag=True, help="In this folder and below it only.")
 @click.option("--host", metavar="NAME", callback=reject_blank, help="What the hooks of this host bring only.")
 @add_common_options
 @pass_settings
-def capture_command(settings: CommandSettings, wanted: str, here: bool, host: str | None) -> None:
+def capture_command(settings: CommandSettings, action: str, here: bool, host: str | None) -> None:
     """Say whether what is said is kept, or show it. It counts at once, for every agent of this store.
 
     Hooks of a host bring what is said only where you have allowed it: `capture on --host claude-code`. A file named
     .hermes-memory-off in a folder stops capture in it and below, like `capture off --here`. What is remembered already is
     given to agents all the same.
     """
-    store, is_off = settings.path(), wanted == "off"
+    store, is_off = settings.path(), action == "off"
     if here and host is not None:
         raise ArgumentError("--here and --host are two questions; give one command for each", host)
     hosts = (*find_hosts_with("answers"), "hermes-agent")
     if host is not None and host not in hosts:
         raise ArgumentError(f"{host[:40]!r} is no host with hooks; choose from {', '.join(hosts)}", host)
-    if wanted == "status":
+    if action == "status":
         if host is not None:
             raise ArgumentError("`capture status` shows all hosts; leave --host out", host)
     elif host is not None:

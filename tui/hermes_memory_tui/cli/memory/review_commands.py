@@ -191,7 +191,7 @@ def source_names(store: Store, theme: str | None = None) -> list[str]:
 
 def source_arguments(command: Any) -> Any:
     """Add the argument `SOURCE` and the common options."""
-    return click.argument("source", shell_complete=lambda ctx, _, begun: complete_from_store(ctx, begun, source_names))(
+    return click.argument("source", shell_complete=lambda ctx, _, text: complete_from_store(ctx, text, source_names))(
         add_common_options(pass_settings(command))
     )
 

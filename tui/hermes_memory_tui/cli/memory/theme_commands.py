@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     ("status --why --exact", "and why, fact by fact, with the tokens that an agent is charged"),
 )
 @click.command("status", short_help="Show the gauge and the context block.")
-@click.option("--why", is_flag=True, help="Say fact by fact why it is given or left out.")
+@click.option("--why", "show_reasons", is_flag=True, help="Say fact by fact why it is given or left out.")
 @click.option("--exact", is_flag=True, help="Count tokens as for an agent instead of estimating them.")
 @add_common_options
 @pass_settings
-def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
+def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -> None:
     """Show how full the memory is, and the context an agent receives now that starts in the working folder.
 
     Viewing it does not count as a read: only context blocks sent to agents are recorded.
@@ -51,7 +51,7 @@ def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
         theme = settings.reading_theme(store)
         situation = find_situation(store.db.rows, str(Path.cwd()), store.clock())
         block = store.context.status(theme, record=False, situation=situation, count=count)
-        reasons = list_start_reasons(store, theme, situation, count) if why else []
+        reasons = list_start_reasons(store, theme, situation, count) if show_reasons else []
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
         undecided = store.place_themes.is_undecided
         twins = store.projects.find_twins(project) if project else []
@@ -86,7 +86,7 @@ def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
                 "strays": strays,
                 **({"other_themes": other_themes} if other_themes else {}),
                 "exposed_entries": exposed,
-                **({"why": [reason_json(reason) for reason in reasons]} if why else {}),
+                **({"why": [reason_json(reason) for reason in reasons]} if show_reasons else {}),
             }
         )
         return

@@ -51,12 +51,12 @@ def recall_command() -> None:
 @click.argument("question", nargs=-1, required=True)
 @click.option("--tokens", type=TOKENS, help="The budget.  [default: the theme's injection_tokens]")
 @click.option("--kind", type=click.Choice(list(KINDS)), default="both", show_default=True)
-@click.option("--why", is_flag=True, help="Show what ranked each, and what was left out.")
+@click.option("--why", "show_reasons", is_flag=True, help="Show what ranked each, and what was left out.")
 @add_list_options(GIVEN_ITEMS)
 @add_common_options
 @pass_settings
 def recall_ask_command(
-    settings: CommandSettings, question: tuple[str, ...], tokens: int | None, kind: str, why: bool
+    settings: CommandSettings, question: tuple[str, ...], tokens: int | None, kind: str, show_reasons: bool
 ) -> None:
     """Show the facts and messages that QUESTION is answered with, packed into a budget of tokens."""
     with settings.store() as store, find_by_meaning(store) as make_nearest:
@@ -78,7 +78,7 @@ def recall_ask_command(
     if settings.is_tabular:
         print_rows(settings, GIVEN_ITEMS, map(item_json, answer.items))
     else:
-        print_given(answer, why)
+        print_given(answer, show_reasons)
     if not answer.items:
         click.echo("nothing answers that", err=True)
     click.echo(f"{answer.tokens} of {budget} tokens, by {answer.ranked_by}", err=True)
@@ -86,19 +86,19 @@ def recall_ask_command(
         click.echo(f"note: {answer.note}", err=True)
 
 
-def print_given(answer: Given, why: bool) -> None:
-    """Print what is given, and with `why` what was left out."""
+def print_given(answer: Given, show_reasons: bool) -> None:
+    """Print what is given, and with `show_reasons` what was left out."""
     for item in answer.items:
-        print_item(item, why)
-    if why and answer.left_out:
+        print_item(item, show_reasons)
+    if show_reasons and answer.left_out:
         click.echo("\nleft out:")
         for item in answer.left_out[:10]:
-            print_item(item, why)
+            print_item(item, show_reasons)
 
 
-def print_item(item: GivenItem, why: bool) -> None:
+def print_item(item: GivenItem, show_reasons: bool) -> None:
     click.echo(to_printable(item.line))
-    if why:
+    if show_reasons:
         reasons = ", ".join(f"{reason.name} {reason.value:+.2f}" for reason in item.reasons)
         click.echo(f"    {item.score:.3f} for {format_quantity(item.tokens, 'token')}: {reasons}")
 
