@@ -97,20 +97,20 @@ class Confirmation(Modal[bool]):
 
     def _update_prompt(self) -> None:
         if self.preview.refused is not None:
-            said = Content.styled(f"Would fail: {to_printable(str(self.preview.refused))}", "$error")
+            prompt = Content.styled(f"Would fail: {to_printable(str(self.preview.refused))}", "$error")
         elif not self.required_text:
-            said = Content.styled("enter: confirm · can be undone with u", "$dim")
+            prompt = Content.styled("enter: confirm · can be undone with u", "$dim")
         elif self.is_armed:
-            said = Content.styled("enter: purge now", "bold $error")
+            prompt = Content.styled("enter: purge now", "bold $error")
         else:
-            what = "the scope's name" if self.preview.scope else "the number of facts"
-            said = Content.assemble(
+            label = "the scope's name" if self.preview.scope else "the number of facts"
+            prompt = Content.assemble(
                 ("This cannot be undone. ", "bold $error"),
-                f"Type {what}, ",
+                f"Type {label}, ",
                 (self.required_text, "bold"),
                 ", to confirm.",
             )
-        self._said.update(said)
+        self._said.update(prompt)
         self.refresh_bindings()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -141,7 +141,7 @@ def preview_text(preview: Preview, all_places: bool = False) -> Content:
     """Return what an action would change. :param all_places: name all places of the words that a purge erases"""
     tiers = ", ".join(
         f"{display_formats.TIER_SHAPES[tier]} {display_formats.format_count(number)} {tier.value}"
-        for tier, number in sorted(preview.tiers.items(), key=lambda one: list(Tier).index(one[0]))
+        for tier, number in sorted(preview.tiers.items(), key=lambda entry: list(Tier).index(entry[0]))
     )
     types = ", ".join(f"{display_formats.format_count(number)} {kind.word}" for kind, number in preview.types.items())
     lines = [Content(tiers), Content.styled(types, "$dim")]
@@ -199,8 +199,8 @@ def fact_purge_lines(plan: FactPurgePlan, all_places: bool) -> list[Content]:
     """Return lines on what a purge of single facts erases besides them, and on what it leaves."""
     lines = [Content("With them: " + ", ".join(erased_amounts(plan)))]
     for turn in plan.turns[:MAX_SIDE_EFFECTS]:
-        said = display_formats.shortened_text(to_printable(" ".join(turn.content.split())), 100)
-        lines.append(Content.assemble(("  ✕ ", "$error"), (f"{turn.role}  ", "bold"), said))
+        content = display_formats.shortened_text(to_printable(" ".join(turn.content.split())), 100)
+        lines.append(Content.assemble(("  ✕ ", "$error"), (f"{turn.role}  ", "bold"), content))
     if len(plan.turns) > MAX_SIDE_EFFECTS:
         rest = display_formats.pluralise(len(plan.turns) - MAX_SIDE_EFFECTS, "more message")
         lines.append(Content.styled(f"  and {rest}", "$dim"))
@@ -223,7 +223,7 @@ def erased_amounts(plan: FactPurgePlan) -> list[str]:
         (plan.backups, "backup", "backups"),
         (plan.team_rows, "row of the team database", "rows of the team database"),
     )
-    return [display_formats.pluralise(number, one, many) for number, one, many in amounts if number]
+    return [display_formats.pluralise(number, singular, plural) for number, singular, plural in amounts if number]
 
 
 def places_of_same_words(plan: FactPurgePlan) -> list[str]:
@@ -233,13 +233,13 @@ def places_of_same_words(plan: FactPurgePlan) -> list[str]:
         places.setdefault(display_formats.fact_name(fact), {})[fact.theme, fact.scope] = None
     own = {(fact.theme, fact.scope) for fact in plan.facts}
     lines = []
-    for name, found in places.items():
-        if len(found) > 1:
-            lines.append(f"{name} in {len(found)} {'scopes' if own & found.keys() else 'other scopes'}")
+    for name, scopes in places.items():
+        if len(scopes) > 1:
+            lines.append(f"{name} in {len(scopes)} {'scopes' if own & scopes.keys() else 'other scopes'}")
             continue
-        ((theme, scope),) = found
+        ((theme, scope),) = scopes
         place = scope or "no scope"
-        is_elsewhere = theme not in {one for one, _ in own}
+        is_elsewhere = theme not in {other for other, _ in own}
         lines.append(f"{name} ({to_printable(f'{theme} › {place}' if is_elsewhere else place)})")
     return lines
 

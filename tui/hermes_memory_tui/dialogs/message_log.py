@@ -30,9 +30,9 @@ class MessageLog(Modal[None]):
         Binding("y", "copy", "Copy", id="messages.copy", tooltip="Copy all messages"),
     ]
 
-    def __init__(self, said: Sequence[ToastMessage]) -> None:
+    def __init__(self, toasts: Sequence[ToastMessage]) -> None:
         super().__init__()
-        self._said = said
+        self._toasts = toasts
         self._pages = TextPanel("messages")
 
     def compose(self) -> ComposeResult:
@@ -44,10 +44,10 @@ class MessageLog(Modal[None]):
         now = int(time.time() * 1000)
         lines: list[Line] = [
             LabelledText(
-                Content.styled(f"{display_formats.format_age(int(one.at * 1000), now):>4}  ", "$dim"),
-                Content.styled(one.text, STYLES.get(one.severity, "")),
+                Content.styled(f"{display_formats.format_age(int(toast.at * 1000), now):>4}  ", "$dim"),
+                Content.styled(toast.text, STYLES.get(toast.severity, "")),
             )
-            for one in reversed(self._said)
+            for toast in reversed(self._toasts)
         ]
         self._pages.show("", lines or [Content.styled("no messages", "$dim")])
         self.query_one("#ask").border_title = "messages"

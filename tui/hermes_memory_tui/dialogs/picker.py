@@ -101,13 +101,13 @@ class Picker(Modal[str | None]):
         return action != "narrow" or not self.line.has_focus
 
     def _show(self) -> None:
-        said = self.line.value.strip()
-        shown = rank_rows(self._choices, said)
-        if said and self._new and all(choice.says != said for choice in self._choices):
-            shown.append(Choice(NEW, said, self._new))
+        query = self.line.value.strip()
+        shown = rank_rows(self._choices, query)
+        if query and self._new and all(choice.says != query for choice in self._choices):
+            shown.append(Choice(NEW, query, self._new))
         rows = {choice.key: row for row, choice in enumerate(shown)}
-        self.list.empty = "No match." if said else self._empty
-        self.list.show(shown, 0 if said else rows.get(self._at or "", 0))
+        self.list.empty = "No match." if query else self._empty
+        self.list.show(shown, 0 if query else rows.get(self._at or "", 0))
 
     def action_narrow(self) -> None:
         self.line.display = True

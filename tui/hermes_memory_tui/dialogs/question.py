@@ -123,8 +123,8 @@ class Question(Modal[str | None]):
         if not self.is_armed:
             self._answer_unarmed()
             return
-        asked, self._asked = self._asked, self._problem
-        if self._asked != asked:
+        previous, self._asked = self._asked, self._problem
+        if self._asked != previous:
             self._said.update(Content.styled(f"{self._asked} Press enter again to confirm.", "$warning"))
         else:
             self.dismiss(self.line.value.strip() if self.line is not None else "")
@@ -133,10 +133,10 @@ class Question(Modal[str | None]):
         """Say why enter confirms nothing."""
         typed = self.line.value.strip() if self.line is not None else ""
         if not typed:
-            said = f"Type {self._armed_by or 'something'} first; esc cancels."
+            message = f"Type {self._armed_by or 'something'} first; esc cancels."
         else:
-            said = self._problem or f"{to_printable(typed)} is not {self._armed_by}; nothing was done."
-        self._said.update(Content.styled(said, "$error"))
+            message = self._problem or f"{to_printable(typed)} is not {self._armed_by}; nothing was done."
+        self._said.update(Content.styled(message, "$error"))
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -117,7 +117,7 @@ def dry_run(store: Store, counted: Preview, facts: Sequence[Fact]) -> Preview:
     """Run the action, roll it back and return the completed preview."""
     themes = list(dict.fromkeys(fact.theme for fact in facts))
     chosen = {fact.uid for fact in facts}
-    found = counted
+    preview = counted
     try:
         with store.db.write_transaction():
             before = [store.tiers.gauge(theme) for theme in themes]
@@ -125,17 +125,17 @@ def dry_run(store: Store, counted: Preview, facts: Sequence[Fact]) -> Preview:
             counted.act.run(store, [fact.uid for fact in facts])
             changes = store.journal.changes(since=since)
             touched = {change.uid for change in changes}
-            others = [change for change in changes if change.uid not in chosen]
-            found = replace(
+            side_effects = [change for change in changes if change.uid not in chosen]
+            preview = replace(
                 counted,
-                names=names_by_uid(store, others[:MAX_SAMPLES]),
+                names=names_by_uid(store, side_effects[:MAX_SAMPLES]),
                 gauges=list(zip(before, [store.tiers.gauge(theme) for theme in themes], strict=True)),
-                others=others,
+                others=side_effects,
                 same=len(chosen - touched),
             )
             raise DryRunRollback
     except DryRunRollback:
-        return found
+        return preview
     except FileError:
         raise
     except StoreError as error:
@@ -151,7 +151,7 @@ def names_by_uid(store: Store, changes: Sequence[Change]) -> dict[str, str]:
 
 
 def gauges_after_purge(store: Store, facts: Sequence[Fact]) -> list[tuple[Gauge, Gauge]]:
-    found = []
+    gauges = []
     for theme in dict.fromkeys(fact.theme for fact in facts):
         now = store.tiers.gauge(theme)
         hot = [fact for fact in facts if fact.theme == theme and fact.tier is Tier.HOT]
@@ -162,5 +162,5 @@ def gauges_after_purge(store: Store, facts: Sequence[Fact]) -> list[tuple[Gauge,
             facts=now.facts - len(hot),
             pinned=now.pinned - sum(fact.chars for fact in hot if fact.pinned),
         )
-        found.append((now, after))
-    return found
+        gauges.append((now, after))
+    return gauges

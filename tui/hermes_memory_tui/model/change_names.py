@@ -11,18 +11,18 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
 
 
-def change_names(store: Store, found: Sequence[Change]) -> dict[int, str]:
+def change_names(store: Store, changes: Sequence[Change]) -> dict[int, str]:
     """Return what the fact or scope of each row said then, by the row's number; purged facts have none."""
-    wanted = [one for one in found if one.entity == "fact" and "target" not in (one.after or {})]
-    wanted += [one for one in found if one.entity == "scope" and "label" not in (one.after or {})]
-    facts = store.facts.by_uids({one.uid for one in wanted if one.entity == "fact"})
-    wordings = find_wordings(store.db, wanted)
+    unnamed = [change for change in changes if change.entity == "fact" and "target" not in (change.after or {})]
+    unnamed += [change for change in changes if change.entity == "scope" and "label" not in (change.after or {})]
+    facts = store.facts.by_uids({change.uid for change in unnamed if change.entity == "fact"})
+    wordings = find_wordings(store.db, unnamed)
     names: dict[int, str] = {}
-    for one in wanted:
-        if one.entity == "scope":
-            label = wordings.get(one.seq) or store.names.label_of_scope(Uid(one.uid)) or short_uid(one.uid)
-            names[one.seq] = to_printable(label)
-        elif (fact := facts.get(one.uid)) is not None:
-            content = wordings.get(one.seq, fact.content)
-            names[one.seq] = to_printable(format_notation(fact.type, fact.target, content))
+    for change in unnamed:
+        if change.entity == "scope":
+            label = wordings.get(change.seq) or store.names.label_of_scope(Uid(change.uid)) or short_uid(change.uid)
+            names[change.seq] = to_printable(label)
+        elif (fact := facts.get(change.uid)) is not None:
+            content = wordings.get(change.seq, fact.content)
+            names[change.seq] = to_printable(format_notation(fact.type, fact.target, content))
     return names

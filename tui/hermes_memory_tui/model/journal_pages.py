@@ -60,7 +60,7 @@ class JournalPage:
 
 
 def load_journal_page(
-    store: Store, wanted: JournalFilter, unfolded: Mapping[int, int], limit: int, *, everything: bool
+    store: Store, criteria: JournalFilter, unfolded: Mapping[int, int], limit: int, *, everything: bool
 ) -> JournalPage:
     """Load the newest changes that match.
 
@@ -68,24 +68,24 @@ def load_journal_page(
         names one of their rows
     :param everything: whether changes of sessions and turns are shown, too
     """
-    about = find_facts_by_words(store, wanted) if wanted.words else []
+    about = find_facts_by_words(store, criteria) if criteria.words else []
     folds: list[ChangeFold] = []
-    if about or not wanted.words:
+    if about or not criteria.words:
         # A session may be known elsewhere, or the line would have been refused: nothing of it is in this theme.
         with suppress(UnknownSession):
             folds = ChangeFolds(store).newest(
                 limit,
-                until=None if wanted.row is None else wanted.row + 1,
+                until=None if criteria.row is None else criteria.row + 1,
                 about=about,
-                theme=wanted.theme,
-                actor=wanted.actor,
-                ops=wanted.ops,
-                entities=() if everything or wanted.row is not None else MEMORY,
+                theme=criteria.theme,
+                actor=criteria.actor,
+                ops=criteria.ops,
+                entities=() if everything or criteria.row is not None else MEMORY,
             )
     rows: dict[int, list[Change]] = {}
     for fold in folds:
-        holds_wanted = wanted.row is not None and fold.first <= wanted.row <= fold.last
-        shown = unfolded.get(fold.first, UNFOLDED_ROWS if holds_wanted else 0)
+        holds_row = criteria.row is not None and fold.first <= criteria.row <= fold.last
+        shown = unfolded.get(fold.first, UNFOLDED_ROWS if holds_row else 0)
         if shown and fold.size > 1:
             rows[fold.first] = load_fold_rows(store, fold, shown)
     named = change_names(store, [*(fold.lead for fold in folds), *(row for some in rows.values() for row in some)])
@@ -132,7 +132,7 @@ def parse_journal_filter(text: str, store: Store) -> JournalFilter:
     return JournalFilter(actor, theme, tuple(op for op in ops if op), " ".join(words), row)
 
 
-def find_facts_by_words(store: Store, wanted: JournalFilter) -> list[str]:
+def find_facts_by_words(store: Store, criteria: JournalFilter) -> list[str]:
     """Find the facts that match the words of a line, archived and superseded ones included."""
-    found = store.search.find(wanted.theme, f"{wanted.words} tier:all", limit=MOST_ABOUT)
-    return [fact.uid for fact in found.facts]
+    results = store.search.find(criteria.theme, f"{criteria.words} tier:all", limit=MOST_ABOUT)
+    return [fact.uid for fact in results.facts]

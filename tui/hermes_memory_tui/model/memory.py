@@ -306,9 +306,9 @@ class Memory:
         SQLite removes the write-ahead log only when the writer is the last to close.
         """
         with self._opening:
-            others = self._other_readers()
+            readers = self._other_readers()
             self._views = self._long_reader = None
-        return [self._screen, *others, self.store]
+        return [self._screen, *readers, self.store]
 
     def _other_readers(self) -> list[Store]:
         """Return the connections that are open besides those of the screen and of the writer."""
@@ -411,18 +411,18 @@ class Memory:
         query = self.parse_request(view)
         seq = self._listings.journal.last_seq()
         if query.has_text:
-            found = self._rank_listing(view)
-            keys = array("q", (fact.id for fact in found.facts))
+            ranked = self._rank_listing(view)
+            keys = array("q", (fact.id for fact in ranked.facts))
             return FactListing(
                 view,
                 keys,
-                max(found.total, len(keys)),
+                max(ranked.total, len(keys)),
                 True,
                 query.filter,
                 seq,
-                is_index_damaged=found.note is not None,
-                partial=found.partial,
-                partial_note=found.partial_note,
+                is_index_damaged=ranked.note is not None,
+                partial=ranked.partial,
+                partial_note=ranked.partial_note,
             )
         keys = self._listings.facts.ids(query.filter, sort=view.sort, descending=view.descending)
         return FactListing(view, keys, len(keys), False, query.filter, seq)
@@ -433,11 +433,11 @@ class Memory:
 
         line, scope = view.line, None
         if view.scopes and not parse_query(line, now=self.now()).filter.scopes:
-            (one, *others) = view.scopes
-            if others or one is None:
+            (first, *rest) = view.scopes
+            if rest or first is None:
                 line += " scope:" + ",".join(f'"{label or ""}"' for label in view.scopes)
             else:
-                scope = one
+                scope = first
         listings = self._listings
         return list_ranked_facts(
             listings.search, listings.recall, view.theme, line, scope=scope, limit=MAX_SEARCH_RESULTS
@@ -515,20 +515,20 @@ class Memory:
         """Return how full a theme's hot tier is."""
         return self._screen.tiers.gauge(theme)
 
-    def targets(self, theme: str | None, begun: str, most: int) -> list[str]:
+    def targets(self, theme: str | None, prefix: str, most: int) -> list[str]:
         """Return targets with this prefix in a theme, or in the first few themes."""
         names = self._screen.names
         themes = [theme] if theme is not None else names.all_themes()[:FEW_THEMES]
-        return list(dict.fromkeys(target for one in themes for target in names.targets(one, begun, most)))[:most]
+        return list(dict.fromkeys(target for name in themes for target in names.targets(name, prefix, most)))[:most]
 
-    def authors(self, theme: str | None, begun: str, most: int) -> list[str]:
+    def authors(self, theme: str | None, prefix: str, most: int) -> list[str]:
         """Return possible authors of facts: session names with this prefix, and kinds of actors."""
-        return self._screen.names.authors(begun, most, theme)
+        return self._screen.names.authors(prefix, most, theme)
 
-    def projects(self, theme: str | None, begun: str, most: int) -> list[str]:
+    def projects(self, theme: str | None, prefix: str, most: int) -> list[str]:
         """Return the names of projects with this prefix that facts of a theme come from."""
         names = self._screen.names
-        return names.origins.names_beginning(None if theme is None else names.theme_or_none(theme) or 0, begun, most)
+        return names.origins.names_beginning(None if theme is None else names.theme_or_none(theme) or 0, prefix, most)
 
     def changes(self, since: int) -> list[Change]:
         """Return journal rows after `since`, oldest first, at most one more than `MAX_FOLLOWED_CHANGES`."""
@@ -539,11 +539,11 @@ class Memory:
 
         :raises StoreUnreadable: when the file is gone; a file that came back is opened again
         """
-        found = filesystem.file_identity(self.path)
-        if found is None:
-            said = f"{self.path} no longer exists or cannot be reached; showing the last data read"
-            raise errors.StoreUnreadable(said, self.path)
-        if found != self._identity or (self.write_refusal and not filesystem.find_write_refusal(self.path.parent)):
+        identity = filesystem.file_identity(self.path)
+        if identity is None:
+            message = f"{self.path} no longer exists or cannot be reached; showing the last data read"
+            raise errors.StoreUnreadable(message, self.path)
+        if identity != self._identity or (self.write_refusal and not filesystem.find_write_refusal(self.path.parent)):
             # The old connections stay until the new ones are there: what cannot be opened must not end the app.
             self.interrupt()
             before = self._stores()
@@ -565,20 +565,20 @@ class Memory:
         """Write a new fact. :param confirmed: the person agreed to mask secrets and to remove hidden characters"""
         with self._person_store() as store:
             result = store.facts.write(theme, line, scope=scope, confirmed=confirmed)
-        said = f"{display_formats.fact_name(result.fact)} " + ("written" if result.created else "already exists")
+        message = f"{display_formats.fact_name(result.fact)} " + ("written" if result.created else "already exists")
         if result.masked:
-            said += f", masked: {', '.join(result.masked)}"
+            message += f", masked: {', '.join(result.masked)}"
         if result.unkept:
-            said += (
+            message += (
                 f", {display_formats.pluralise(result.unkept, 'secret')} masked and not kept: no keyring can be reached"
             )
         if result.superseded:
-            said += f", replaces {display_formats.pluralise(len(result.superseded), 'fact')}"
+            message += f", replaces {display_formats.pluralise(len(result.superseded), 'fact')}"
         if result.near:
-            said += f", close to {', '.join(display_formats.fact_name(other) for other in result.near)}"
+            message += f", close to {', '.join(display_formats.fact_name(other) for other in result.near)}"
         if result.closed:
-            said += f", closes {', '.join(result.closed)}"
-        return ActionResult(said, result.fact.uid)
+            message += f", closes {', '.join(result.closed)}"
+        return ActionResult(message, result.fact.uid)
 
     @retry_without_index
     def edit_fact(self, base: Fact, content: str, *, confirmed: bool = False) -> ActionResult:
@@ -626,20 +626,20 @@ class Memory:
             return ActionResult("selection no longer exists", back="")
         with self._person_store() as store:
             answer = act.run(store, [fact.uid for fact in facts])
-        what = display_formats.fact_name(facts[0]) if len(facts) == 1 else display_formats.pluralise(len(facts), "fact")
-        said = f"{what} {act.done}"
+        name = display_formats.fact_name(facts[0]) if len(facts) == 1 else display_formats.pluralise(len(facts), "fact")
+        message = f"{name} {act.done}"
         if act.final:
-            return self.record_unjournaled(ActionResult(said + unreached_copies_note(answer), back=FINAL))
+            return self.record_unjournaled(ActionResult(message + unreached_copies_note(answer), back=FINAL))
         if isinstance(answer, ChangeResult) and not answer.uids:
-            return ActionResult(f"{what} unchanged", back="")
-        return ActionResult(said)
+            return ActionResult(f"{name} unchanged", back="")
+        return ActionResult(message)
 
     def purge_scope(self, theme: str, label: str) -> ActionResult:
         with self._person_store() as store:
             plan = store.purge.execute(theme, scope=label)
-        said = f"{display_formats.pluralise(plan.total, 'fact')} of scope {label} purged"
+        message = f"{display_formats.pluralise(plan.total, 'fact')} of scope {label} purged"
         return self.record_unjournaled(
-            ActionResult(said + unreached_copies_note((plan.total, plan.unreached)), back=FINAL)
+            ActionResult(message + unreached_copies_note((plan.total, plan.unreached)), back=FINAL)
         )
 
     def close_scope(self, theme: str, label: str) -> ActionResult:
@@ -689,8 +689,8 @@ class Memory:
                 if last is not refused:
                     self._refused = last
                     more = ", or undoes your previous change" if before else ""
-                    said = f"{error.message}. u again retries it{more}"
-                    raise errors.UndoConflict(said, error.value) from error
+                    message = f"{error.message}. u again retries it{more}"
+                    raise errors.UndoConflict(message, error.value) from error
                 if not before:
                     self._refused = last
                     raise
@@ -705,9 +705,9 @@ class Memory:
         other = next(iter(choice.newest(themes, is_own=False)), newest)
         if other.last < newest.last:
             return done
-        who = display_formats.actor_name(other.lead.actor)
+        actor = display_formats.actor_name(other.lead.actor)
         return replace(
-            done, said=f"{done.said}; change {other.first} of {who} is newer and stays: U on it in 6 undoes it"
+            done, said=f"{done.said}; change {other.first} of {actor} is newer and stays: U on it in 6 undoes it"
         )
 
     def record_unjournaled(
@@ -734,16 +734,16 @@ class Memory:
         """
         undone = self._undo_choice.undo(changes or (change.change,))
         self._note_redo(undone)
-        what = self._describe_undo(change, undone.uids)
+        deed = self._describe_undo(change, undone.uids)
         if undone.files:
             facts = display_formats.pluralise(len(undone.uids), "fact")
             names = " and ".join(path.name for path in undone.files)
-            what = f"{names} as before the relief, {facts} removed from the memory"
-        who = "you" if change.is_own else display_formats.actor_name(change.actor)
+            deed = f"{names} as before the relief, {facts} removed from the memory"
+        actor = "you" if change.is_own else display_formats.actor_name(change.actor)
         folds = self._undo_choice.folds
-        where = " and ".join(sorted({one for fold in folds.of_rows(undone.undone) for one in folds.themes(fold)}))
-        said = f"undone: {what}, by {who} in theme {to_printable(where)}{left_note(undone.left)}"
-        return ActionResult(said, first_fact_uid(change), "ctrl+r redoes.")
+        where = " and ".join(sorted({theme for fold in folds.of_rows(undone.undone) for theme in folds.themes(fold)}))
+        message = f"undone: {deed}, by {actor} in theme {to_printable(where)}{left_note(undone.left)}"
+        return ActionResult(message, first_fact_uid(change), "ctrl+r redoes.")
 
     def preview_undo_change(self, change: Change, changes: Sequence[int] = ()) -> tuple[str, ...]:
         """Return what `undo_change` would leave as it is, and why, without undoing anything.
@@ -775,8 +775,8 @@ class Memory:
         undone = self.store.undo.session(name, theme=theme, leaving=True)
         title = self.store.names.title_in_theme(theme, name)
         self._note_redo(undone)
-        said = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(title or name)} undone"
-        return ActionResult(said + left_note(undone.left), back="ctrl+r redoes.")
+        message = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(title or name)} undone"
+        return ActionResult(message + left_note(undone.left), back="ctrl+r redoes.")
 
     def _note_redo(self, undone: UndoResult) -> None:
         rows = self.store.journal.numbers(until=undone.seqs[-1] + 1, limit=len(undone.seqs))
@@ -790,8 +790,8 @@ class Memory:
         redone = self.store.undo.changes(self._redo[-1])
         undo = self.store.journal.get(self._redo.pop()[0])
         first = undo if undo.undoes is None else self.store.journal.get(undo.undoes)
-        said = f"redone: {self._describe_undo(first, redone.uids)}{left_note(redone.left)}"
-        return ActionResult(said, first_fact_uid(first))
+        message = f"redone: {self._describe_undo(first, redone.uids)}{left_note(redone.left)}"
+        return ActionResult(message, first_fact_uid(first))
 
     def newest_change_of(self, fact: Fact) -> Change:
         """Return the newest change of a fact that is still in effect.
@@ -804,7 +804,7 @@ class Memory:
         raise errors.NothingToUndo(f"nothing left to undo on {display_formats.fact_name(fact)}")
 
     def run_write(
-        self, act: Callable[[Store], T], said: str | Callable[[T], str], *, back: str = BY_UNDO
+        self, act: Callable[[Store], T], message: str | Callable[[T], str], *, back: str = BY_UNDO
     ) -> ActionResult:
         """Run any write as the person and return its result.
 
@@ -816,12 +816,12 @@ class Memory:
             before = store.journal.last_seq()
             result = act(store)
             mine = [row for row in store.journal.changes(since=before) if row.actor.kind == "person"]
-        done = ActionResult(said if isinstance(said, str) else said(result), back=back)
+        done = ActionResult(message if isinstance(message, str) else message(result), back=back)
         if any(row.entity in ("fact", "scope", PLACES) for row in mine):
             return done
         return self.record_unjournaled(replace(done, back="" if back == BY_UNDO else back))
 
-    def relieve_files(self, theme: str, home: Path, said: Callable[[OptimizeReport], str]) -> ActionResult:
+    def relieve_files(self, theme: str, home: Path, describe: Callable[[OptimizeReport], str]) -> ActionResult:
         """Relieve the host's files; `undo` restores them and reverts the facts that were moved to the store."""
         from hermes_memory_store.relief.file_relief import relieve_files
 
@@ -830,14 +830,14 @@ class Memory:
         rows = (*report.memory.changes, *report.user.changes)
         changes = frozenset(self.store.journal.get(seq).change for seq in rows)
         undo = partial(Memory._restore_files, report=report, changes=changes)
-        return self.record_unjournaled(ActionResult(said(report)), undo, changes)
+        return self.record_unjournaled(ActionResult(describe(report)), undo, changes)
 
     def _restore_files(self, report: OptimizeReport, changes: frozenset[int]) -> ActionResult:
         from hermes_memory_store.host_files.memory_file_copies import MemoryFileCopy, restore_memory_file_copy
 
         if changes:
             return self.undo_change(self.store.journal.get(min(changes)), sorted(changes))
-        ours = [(one.path, one.copy) for one in (report.memory, report.user) if one.copy is not None]
+        ours = [(file.path, file.copy) for file in (report.memory, report.user) if file.copy is not None]
         if not ours:
             raise errors.NothingToUndo("that relief changed no file")
         for path, copy in ours:
@@ -846,13 +846,13 @@ class Memory:
         return ActionResult(f"undone: {' and '.join(path.name for path, _ in ours)} as before the relief", back="")
 
     @retry_without_index
-    def run_grouped_write(self, act: Callable[[Store], T], said: str | Callable[[T], str]) -> ActionResult:
+    def run_grouped_write(self, act: Callable[[Store], T], message: str | Callable[[T], str]) -> ActionResult:
         """Run a write of several changes, all or none; undo reverts them together."""
         with self._person_store() as store, store.journal.join_changes():
             before = store.journal.last_seq()
             result = act(store)
             made = store.journal.last_seq() > before
-        text = said if isinstance(said, str) else said(result)
+        text = message if isinstance(message, str) else message(result)
         return ActionResult(text) if made else ActionResult(text, back="")
 
     @property
@@ -898,42 +898,42 @@ def left_note(reasons: Iterable[str]) -> str:
 
     more = f"; and {len(left) - LEFT_SHOWN} more" if len(left) > LEFT_SHOWN else ""
     return (
-        f"; {len(left)} left as is: {'; '.join(to_printable(format_refusal(why)) for why in left[:LEFT_SHOWN])}{more}"
+        f"; {len(left)} left as is: {'; '.join(to_printable(format_refusal(text)) for text in left[:LEFT_SHOWN])}{more}"
     )
 
 
 def unreached_copies_note(answer: object) -> str:
     """Return a note on the copies that a purge could not reach, and on names that hold the same words."""
     if isinstance(answer, FactPurgePlan) and answer.lasting:
-        kept = f"; the same words stay in {', '.join(answer.lasting)}"
-        return kept + unreached_copies_note(replace(answer, lasting=()))
+        note = f"; the same words stay in {', '.join(answer.lasting)}"
+        return note + unreached_copies_note(replace(answer, lasting=()))
     match answer:
         case (int(), tuple() as copies) | FactPurgePlan(unreached=copies) if copies:
             return f"; not removed from {', '.join(map(str, copies))}, which could not be cleaned"
     return ""
 
 
-def matches_filter(wanted: FactFilter, fact: Fact) -> bool:
+def matches_filter(criteria: FactFilter, fact: Fact) -> bool:
     """Check whether a fact matches a filter, so that one change does not require reading the whole listing again."""
-    target = None if wanted.target is None else wanted.target.casefold()
+    target = None if criteria.target is None else criteria.target.casefold()
     return (
-        (wanted.theme is None or fact.theme == wanted.theme)
-        and (not wanted.scopes or fact.scope in wanted.scopes)
-        and (not wanted.types or fact.type in wanted.types)
-        and fact.tier in (wanted.tiers or frozenset(Tier))
+        (criteria.theme is None or fact.theme == criteria.theme)
+        and (not criteria.scopes or fact.scope in criteria.scopes)
+        and (not criteria.types or fact.type in criteria.types)
+        and fact.tier in (criteria.tiers or frozenset(Tier))
         and (target is None or fact.target.casefold() == target or fact.target.casefold().startswith(f"{target}."))
-        and (wanted.before is None or fact.updated_at < wanted.before)
-        and (wanted.after is None or fact.updated_at >= wanted.after)
+        and (criteria.before is None or fact.updated_at < criteria.before)
+        and (criteria.after is None or fact.updated_at >= criteria.after)
         and (
-            wanted.by is None
-            or wanted.by in (fact.actor.kind, fact.actor.name, fact.origin.client, fact.origin.title)
-            or wanted.by in (fact.origin.teammate, (fact.origin.teammate or "").partition("/")[0])
+            criteria.by is None
+            or criteria.by in (fact.actor.kind, fact.actor.name, fact.origin.client, fact.origin.title)
+            or criteria.by in (fact.origin.teammate, (fact.origin.teammate or "").partition("/")[0])
         )
-        and (not wanted.ways or fact.origin.way in wanted.ways)
-        and (not wanted.projects or fact.origin.project in wanted.projects)
-        and (not wanted.branches or fact.origin.branch in wanted.branches)
-        and (wanted.pinned is None or fact.pinned == wanted.pinned)
-        and (wanted.read is None or (fact.reads > 0) == wanted.read)
+        and (not criteria.ways or fact.origin.way in criteria.ways)
+        and (not criteria.projects or fact.origin.project in criteria.projects)
+        and (not criteria.branches or fact.origin.branch in criteria.branches)
+        and (criteria.pinned is None or fact.pinned == criteria.pinned)
+        and (criteria.read is None or (fact.reads > 0) == criteria.read)
     )
 
 

@@ -176,16 +176,16 @@ class NowReader:
         events, branches = read_events(store)
         self._count_new(store, now)
         traces = count_traces(self._calls, now)
-        shown = sorted(sessions, key=lambda one: (not is_at_work(one, now), -one.heartbeat_at))[:MOST_AGENTS]
+        shown = sorted(sessions, key=lambda agent: (not is_at_work(agent, now), -agent.heartbeat_at))[:MOST_AGENTS]
         last = {(event.theme, event.session): event for event in reversed(events) if event.session is not None}
         agents = [
             AgentNow(
-                one,
-                branches.get((one.theme, one.name), ""),
-                traces.get((one.theme, one.name), (0,) * TRACE_CELLS),
-                format_last_word(last.get((one.theme, one.name))),
+                session,
+                branches.get((session.theme, session.name), ""),
+                traces.get((session.theme, session.name), (0,) * TRACE_CELLS),
+                format_last_word(last.get((session.theme, session.name))),
             )
-            for one in shown
+            for session in shown
         ]
         hosts = [] if is_past else list_host_states(store, sessions)
         notes = [*find_waiting(store, themes), *find_wrong(themes, sessions, hosts, sync, capture)]
@@ -210,11 +210,11 @@ class NowReader:
             self._calls.clear()
             self._seq, self._record = find_last_rows_before(store, now - DAY_HOURS * HOUR_MS)
             traced = find_last_rows_before(store, now - TRACE_MS)
-        for counts, sql, known in (
+        for counts, sql, span in (
             (self._written, WRITTEN, (self._seq, seq)),
             (self._given, GIVEN, (self._record, record)),
         ):
-            for theme_id, hour, many in store.db.rows(sql, known):
+            for theme_id, hour, many in store.db.rows(sql, span):
                 counts[theme_id, hour] += many
         self._calls = [call for call in self._calls if call.at >= now - TRACE_MS]
         self._calls += read_calls(store, traced, (seq, record))
@@ -265,7 +265,7 @@ def read_events(store: Store) -> tuple[list[NowEvent], dict[tuple[str, str], str
             branches.setdefault((lead.theme, lead.actor.name), to_printable(lead.origin.branch))
     events = [written_event(fold, named) for fold in folds]
     events += [given_event(record) for record in store.context_records.list(limit=MOST_EVENTS)]
-    return sorted(events, key=lambda one: -one.at), branches
+    return sorted(events, key=lambda event: -event.at), branches
 
 
 def written_event(fold: ChangeFold, named: dict[int, str]) -> NowEvent:
@@ -288,10 +288,10 @@ def find_fact_uid(change: Change) -> str | None:
 
 
 def given_event(record: ContextRecord) -> NowEvent:
-    asked = f" for “{to_printable(record.why)}”" if record.why else ""
-    text = f"{pluralise(len(record.facts), 'fact')} in {pluralise(record.tokens, 'token')}{asked}"
-    who = record.title or record.session or "an agent"
-    return NowEvent(record.at, ("given", record.id), to_printable(who), record.session, record.theme, "was given", text)
+    purpose = f" for “{to_printable(record.why)}”" if record.why else ""
+    text = f"{pluralise(len(record.facts), 'fact')} in {pluralise(record.tokens, 'token')}{purpose}"
+    agent = to_printable(record.title or record.session or "an agent")
+    return NowEvent(record.at, ("given", record.id), agent, record.session, record.theme, "was given", text)
 
 
 def format_last_word(event: NowEvent | None) -> str:
@@ -311,12 +311,12 @@ def read_calls(store: Store, after: tuple[int, int], upto: tuple[int, int]) -> I
 def count_traces(calls: Iterable[Call], now: int) -> dict[tuple[str, str], tuple[int, ...]]:
     """Return what each session wrote and was given in the last five minutes, by theme and name."""
     since = now - TRACE_MS
-    found: dict[tuple[str, str], list[int]] = {}
+    traces: dict[tuple[str, str], list[int]] = {}
     for theme, session, at in calls:
         if since <= at <= now:
             cell = min((at - since) * TRACE_CELLS // TRACE_MS, TRACE_CELLS - 1)
-            found.setdefault((theme, session), [0] * TRACE_CELLS)[cell] += 1
-    return {key: tuple(cells) for key, cells in found.items()}
+            traces.setdefault((theme, session), [0] * TRACE_CELLS)[cell] += 1
+    return {key: tuple(cells) for key, cells in traces.items()}
 
 
 def find_waiting(store: Store, themes: Iterable[ThemeSummary]) -> Iterable[NowNote]:
@@ -343,12 +343,12 @@ def find_wrong(
             yield NowNote(
                 f"{to_printable(host.host)} is silent: its hooks are installed, and not heard", "agents", True
             )
-    gone = [session for session in sessions if session.status is SessionStatus.ORPHANED]
-    if gone:
-        yield NowNote(f"{pluralise(len(gone), 'session')} gone without an end", "agents", is_wrong=True)
+    orphans = [session for session in sessions if session.status is SessionStatus.ORPHANED]
+    if orphans:
+        yield NowNote(f"{pluralise(len(orphans), 'session')} gone without an end", "agents", is_wrong=True)
     if capture:
         yield NowNote(f"capture {capture}", "turns", is_wrong=True)
     state = (sync or {}).get("state")
     if sync and sync.get("configured") and state not in SYNC_CALM:
-        why = f": {to_printable(str(sync['error']))}" if sync.get("error") else ""
-        yield NowNote(f"sync {to_printable(str(state))}{why}", "team", is_wrong=True)
+        cause = f": {to_printable(str(sync['error']))}" if sync.get("error") else ""
+        yield NowNote(f"sync {to_printable(str(state))}{cause}", "team", is_wrong=True)

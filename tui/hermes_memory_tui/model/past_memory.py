@@ -154,12 +154,12 @@ def parse_moment_name(text: str, now: Millis) -> tuple[int | None, Millis]:
 
     :raises QueryError: it is none of these
     """
-    wanted = text.strip()
-    if not wanted.startswith("#"):
-        return None, Millis(parse_time_filter("when", wanted, now))
-    number = wanted[1:].strip()
+    name = text.strip()
+    if not name.startswith("#"):
+        return None, Millis(parse_time_filter("when", name, now))
+    number = name[1:].strip()
     if not number.isdecimal() or len(number) >= LONGEST_NUMBER:
-        raise QueryError(f"{to_printable(wanted)} is no change; write the number of the change, such as #1036", wanted)
+        raise QueryError(f"{to_printable(name)} is no change; write the number of the change, such as #1036", name)
     return int(number), now
 
 

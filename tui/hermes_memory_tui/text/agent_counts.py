@@ -21,8 +21,8 @@ class AgentCounts:
 
     def sentence(self) -> str:
         """Format both for a sentence: `3 agents at work, 2 stale`."""
-        who = f"{pluralise(self.at_work, 'agent')} at work" if self.at_work else "no agent at work"
-        return who + self._format_stale()
+        agents = f"{pluralise(self.at_work, 'agent')} at work" if self.at_work else "no agent at work"
+        return agents + self._format_stale()
 
     def short(self) -> str:
         """Format both for the edge of a list: `3 at work, 2 stale`."""
@@ -38,8 +38,8 @@ def is_at_work(session: Session, now: int) -> bool:
 
 
 def count_agents(sessions: Iterable[Session], now: int) -> AgentCounts:
-    found = [present_status(session, now) for session in sessions]
-    return AgentCounts(sum(status in AT_WORK for status in found), found.count(SessionStatus.STALE))
+    statuses = [present_status(session, now) for session in sessions]
+    return AgentCounts(sum(status in AT_WORK for status in statuses), statuses.count(SessionStatus.STALE))
 
 
 def find_next_lapse(sessions: Iterable[Session], now: int) -> int | None:

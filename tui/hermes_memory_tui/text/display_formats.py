@@ -162,6 +162,6 @@ TICKS = "▁▂▃▄▅▆▇█"
 
 def format_sparkline(values: Iterable[float], top: float, width: int) -> str:
     """Format values from 0 to `top` as a line of blocks, the newest `width` of them; higher values are capped."""
-    found = list(values)[-width:]
+    shown = list(values)[-width:]
     most = len(TICKS) - 1
-    return "".join(TICKS[max(0, min(most, round(value / top * most)))] if top else TICKS[0] for value in found)
+    return "".join(TICKS[max(0, min(most, round(value / top * most)))] if top else TICKS[0] for value in shown)

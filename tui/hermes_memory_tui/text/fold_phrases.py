@@ -38,18 +38,18 @@ def format_fold_subject(fold: ChangeFold, subject: str) -> str:
         file = fold.lead.origin.file
         source = f" from {to_printable(PurePath(file).name)}" if file else ""
         created = [part for part in fold.parts if part.op == "create" and part.entity == "fact"]
-        others = [part for part in fold.parts if part not in created]
+        rest = [part for part in fold.parts if part not in created]
         much = format_amount(created[0].rows, "fact") if created else ""
-        return "; ".join(filter(None, ((much or format_size(fold)) + source, much and format_parts(others))))
-    first, *others = fold.parts or (None,)
+        return "; ".join(filter(None, ((much or format_size(fold)) + source, much and format_parts(rest))))
+    first, *rest = fold.parts or (None,)
     if first is None:
         return format_size(fold)
     if fold.lead.op == "undo":
         return ", ".join(format_amount(part.rows, noun_of(part)) for part in fold.parts)
-    said = subject if first.rows == 1 else format_amount(first.rows, noun_of(first))
-    if others and first.entity == "scope":
-        said = said.removeprefix("scope ")  # what happened to its facts must be seen in a narrow list, too
-    return f"{said}{': ' if first.entity == 'scope' else ' · '}{format_parts(others)}" if others else said
+    phrase = subject if first.rows == 1 else format_amount(first.rows, noun_of(first))
+    if rest and first.entity == "scope":
+        phrase = phrase.removeprefix("scope ")  # what happened to its facts must be seen in a narrow list, too
+    return f"{phrase}{': ' if first.entity == 'scope' else ' · '}{format_parts(rest)}" if rest else phrase
 
 
 def format_parts(parts: Sequence[FoldPart]) -> str:

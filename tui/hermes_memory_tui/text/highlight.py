@@ -64,17 +64,17 @@ class SearchHighlighter:
         if self._asked is None:
             return []
         pieces = list(split_words(text[:LONGEST]))
-        found = [span for piece in pieces for span in self._word_spans(piece)]
-        found += phrase_spans(pieces, self._phrases())
-        return merge_match_spans(found)
+        spans = [span for piece in pieces for span in self._word_spans(piece)]
+        spans += phrase_spans(pieces, self._phrases())
+        return merge_match_spans(spans)
 
     def _word_spans(self, piece: TextWord) -> Iterator[Span]:
         assert self._asked is not None
         for word in self._asked.words:
             if is_unspaced(piece.folded):
                 if len(piece.folded) == piece.end - piece.start:
-                    for found in re.finditer(re.escape(word.text), piece.folded):
-                        yield piece.start + found.start(), piece.start + found.end()
+                    for match in re.finditer(re.escape(word.text), piece.folded):
+                        yield piece.start + match.start(), piece.start + match.end()
             elif piece.term in word.terms or piece.folded.startswith(word.text):
                 yield piece.start, piece.end
 
@@ -89,18 +89,18 @@ def split_words(text: str) -> Iterator[TextWord]:
 
     for word in re.finditer(_WORD, text):
         start = word.start()
-        for said in _split_scripts(word[0]):
-            several = split_runs(said)
-            folded = several[0] if len(several) == 1 else fold_accents(said)
-            yield TextWord(start, start + len(said), folded, stem_word(folded[:MAX_WORD]))
-            start += len(said)
+        for run in _split_scripts(word[0]):
+            several = split_runs(run)
+            folded = several[0] if len(several) == 1 else fold_accents(run)
+            yield TextWord(start, start + len(run), folded, stem_word(folded[:MAX_WORD]))
+            start += len(run)
 
 
 def _split_scripts(word: str) -> list[str]:
     if word.isascii():
         return [word]
     unspaced = unspaced_pattern().pattern
-    return [found[0] for found in re.finditer(f"(?:{unspaced})+|(?:(?!{unspaced}).)+", word)]
+    return [match[0] for match in re.finditer(f"(?:{unspaced})+|(?:(?!{unspaced}).)+", word)]
 
 
 def phrase_spans(pieces: list[TextWord], rows: list[tuple[str, ...]]) -> Iterator[Span]:
@@ -114,13 +114,13 @@ def phrase_spans(pieces: list[TextWord], rows: list[tuple[str, ...]]) -> Iterato
 
 def merge_match_spans(spans: list[Span]) -> list[Span]:
     """Return the spans in order, with those that touch or overlap merged."""
-    found: list[Span] = []
+    merged: list[Span] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def split_at_spans(text: str, spans: list[Span]) -> Iterator[tuple[str, bool]]:

@@ -25,22 +25,22 @@ def compare_lines(before: Sequence[str], after: Sequence[str]) -> list[LineDiffe
     A line that is in both is never removed and added: it stayed or it moved.
     """
     steps = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
-    gone: dict[str, deque[int]] = defaultdict(deque)
+    removed: dict[str, deque[int]] = defaultdict(deque)
     for op, begin, end, _, _ in steps:
         for place in range(begin, end) if op != "equal" else ():
-            gone[before[place]].append(place)
+            removed[before[place]].append(place)
     moved = {}
     for op, _, _, begin, end in steps:
         for place in range(begin, end) if op != "equal" else ():
-            if gone[after[place]]:
-                moved[place] = gone[after[place]].popleft()
+            if removed[after[place]]:
+                moved[place] = removed[after[place]].popleft()
     left = set(moved.values())
-    found: list[LineDifference] = []
+    lines: list[LineDifference] = []
     for op, begin, end, other, last in steps:
         if op == "equal":
             pairs = zip(range(begin, end), range(other, last), strict=True)
-            found += [LineDifference(before[was], was, now) for was, now in pairs]
+            lines += [LineDifference(before[was], was, now) for was, now in pairs]
             continue
-        found += [LineDifference(before[was], was, None) for was in range(begin, end) if was not in left]
-        found += [LineDifference(after[now], moved.get(now), now, now in moved) for now in range(other, last)]
-    return found
+        lines += [LineDifference(before[was], was, None) for was in range(begin, end) if was not in left]
+        lines += [LineDifference(after[now], moved.get(now), now, now in moved) for now in range(other, last)]
+    return lines

@@ -30,11 +30,11 @@ MERGE_WAYS = {"merge": "merged", "rebase": "rebased", "squash": "squashed"}
 """How a branch came in, in a word."""
 
 
-def format_branch_merge(said: Mapping[str, Any]) -> str:
+def format_branch_merge(merge: Mapping[str, Any]) -> str:
     """Format what the journal says of a merge: `branch pay of shop squashed into main at 1a2b3c4d5e6f`."""
-    way = MERGE_WAYS.get(said.get("way") or "", "merged")
-    at = str(said.get("target_commit") or "")[:COMMIT_DIGITS]
-    return f"branch {said['branch']} of {said.get('project')} {way} into {said.get('into')} at {at}"
+    way = MERGE_WAYS.get(merge.get("way") or "", "merged")
+    at = str(merge.get("target_commit") or "")[:COMMIT_DIGITS]
+    return f"branch {merge['branch']} of {merge.get('project')} {way} into {merge.get('into')} at {at}"
 
 
 def origin_values(origin: Origin) -> list[tuple[str, str]]:
@@ -54,12 +54,12 @@ def origin_values(origin: Origin) -> list[tuple[str, str]]:
 
 def format_way(origin: Origin) -> str:
     """Format the way in: `an import of notes.jsonl, line 12`; `the team, by anna`."""
-    said = WAYS[origin.way]
+    text = WAYS[origin.way]
     if origin.file is not None:
-        said += f" of {origin.file}" if origin.way is Way.IMPORT else f", {origin.file}"
+        text += f" of {origin.file}" if origin.way is Way.IMPORT else f", {origin.file}"
     if origin.line is not None:
-        said += f", line {origin.line:,}"
-    return said if origin.teammate is None else f"{said}, by {origin.teammate}"
+        text += f", line {origin.line:,}"
+    return text if origin.teammate is None else f"{text}, by {origin.teammate}"
 
 
 def format_client(origin: Origin) -> str | None:
@@ -96,5 +96,5 @@ def author_note(fact: Fact) -> str:
         return to_printable(fact.actor.title or fact.actor.name)
     if not fact.origin.is_known:
         return ""
-    who = to_printable(fact.actor.name) if fact.actor.kind == "person" and fact.actor.name else ""
-    return ", ".join(filter(None, (who, fact.origin.way.value)))
+    author = to_printable(fact.actor.name) if fact.actor.kind == "person" and fact.actor.name else ""
+    return ", ".join(filter(None, (author, fact.origin.way.value)))

@@ -38,27 +38,27 @@ class Completion:
     @property
     def common_prefix(self) -> str:
         first, last = min(self.texts), max(self.texts)
-        same = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+        same = (place for place, (char, other) in enumerate(zip(first, last, strict=False)) if char != other)
         return first[: next(same, min(len(first), len(last)))]
 
 
-def complete_query(line: str, cursor: int, known: ValueSource) -> Completion:
+def complete_query(line: str, cursor: int, source: ValueSource) -> Completion:
     """Return the completions at the cursor; none for search words."""
     start, value = last_word_and_value(line[:cursor])
-    said = line[start:cursor]
-    found = _FILTER.fullmatch(said)
-    if found is None:
-        if said.startswith(("-", '"')):
+    word = line[start:cursor]
+    match = _FILTER.fullmatch(word)
+    if match is None:
+        if word.startswith(("-", '"')):
             return Completion(start, ())
-        return Completion(start, tuple(f"{name}:" for name in FILTERS if name.startswith(said.lower())))
-    name = found[1].lower()
+        return Completion(start, tuple(f"{name}:" for name in FILTERS if name.startswith(word.lower())))
+    name = match[1].lower()
     value = (
-        start + found.start(2)
+        start + match.start(2)
         if name not in ("type", "tier", "scope", "from", "in")
-        else max(value, start + found.start(2))
+        else max(value, start + match.start(2))
     )
-    begun = line[value:cursor].replace('"', "")
-    texts = tuple(dict.fromkeys(quote_value(text) for text in matching_values(begun, known(name, begun))))
+    prefix = line[value:cursor].replace('"', "")
+    texts = tuple(dict.fromkeys(quote_value(text) for text in matching_values(prefix, source(name, prefix))))
     return Completion(value, texts[:MAX_COMPLETIONS])
 
 
@@ -79,12 +79,12 @@ def last_word_and_value(text: str) -> tuple[int, int]:
     return start, value
 
 
-def matching_values(begun: str, values: Iterable[str]) -> list[str]:
+def matching_values(prefix: str, values: Iterable[str]) -> list[str]:
     """Return the values that start with this text, then those that contain it."""
-    wanted = fold_accents(begun)
+    start = fold_accents(prefix)
     folded = [(fold_accents(value), value) for value in values]
-    first = [value for text, value in folded if text.startswith(wanted)]
-    return first + [value for text, value in folded if wanted in text and not text.startswith(wanted)]
+    first = [value for text, value in folded if text.startswith(start)]
+    return first + [value for text, value in folded if start in text and not text.startswith(start)]
 
 
 def quote_value(value: str) -> str:

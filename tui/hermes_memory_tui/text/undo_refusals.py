@@ -39,34 +39,34 @@ def format_refusal(message: str) -> str:
     >>> format_refusal("change 5 was followed by change 6 of the same fact, V[port] (content); undo 6 first")
     'V[port]: change 6 changed its content again after change 5. Undo change 6 first: 6, and U on #6'
     """
-    said = UID_AFTER_NAME.sub("", message)
-    said = FOLLOWED.sub(
-        lambda found: (
-            f"{found['name']}: change {found['later']} {deed_in_words(found['what'])} after "
-            f"change {found['change']}. Undo change {found['later']} first: {JOURNAL_KEY}, and U on #{found['later']}"
+    text = UID_AFTER_NAME.sub("", message)
+    text = FOLLOWED.sub(
+        lambda match: (
+            f"{match['name']}: change {match['later']} {deed_in_words(match['what'])} after "
+            f"change {match['change']}. Undo change {match['later']} first: {JOURNAL_KEY}, and U on #{match['later']}"
         ),
-        said,
+        text,
     )
-    said = NO_LONGER.sub(
-        lambda found: (
-            f"is no longer as change {found['change']} left it: {columns_in_words(found['columns'])} changed since. "
+    text = NO_LONGER.sub(
+        lambda match: (
+            f"is no longer as change {match['change']} left it: {columns_in_words(match['columns'])} changed since. "
             "Change it by hand"
         ),
-        said,
+        text,
     )
-    said = UNDO_FIRST.sub(rf"undo change \1 first: {JOURNAL_KEY}, and U on #\1", said)
-    return UID.sub(lambda found: short_uid(found[0]), said)
+    text = UNDO_FIRST.sub(rf"undo change \1 first: {JOURNAL_KEY}, and U on #\1", text)
+    return UID.sub(lambda match: short_uid(match[0]), text)
 
 
-def deed_in_words(what: str) -> str:
+def deed_in_words(change: str) -> str:
     """Return what a later change did, from the columns or the operation in a refusal: `changed its content again`."""
-    if what == FROM_TEAM:
+    if change == FROM_TEAM:
         return "brought it from the team"
-    operation = OPERATIONS.get(what)
-    return f"changed {columns_in_words(what)} again" if operation is None else f"{operation.did or operation.done} it"
+    operation = OPERATIONS.get(change)
+    return f"changed {columns_in_words(change)} again" if operation is None else f"{operation.did or operation.done} it"
 
 
 def columns_in_words(columns: str) -> str:
     """Return columns in words, each once: `its content and its tier`."""
-    *words, last = dict.fromkeys(PHRASES.get(one, one.replace("_", " ")) for one in columns.split(", "))
+    *words, last = dict.fromkeys(PHRASES.get(column, column.replace("_", " ")) for column in columns.split(", "))
     return f"{', '.join(words)} and {last}" if words else last

@@ -35,7 +35,7 @@ class AgentsPanel(Widget):
             return Content.styled("none connected" if self.has_ages else "none", "$dim")
         width = self.size.width
         lines = []
-        shown = sorted(self.sessions, key=lambda one: -one.heartbeat_at)[: max(1, self.size.height or 1)]
+        shown = sorted(self.sessions, key=lambda session: -session.heartbeat_at)[: max(1, self.size.height or 1)]
         # A session's name is shown whole where it fits; where it works has the rest.
         longest = max(cell_len(to_printable(session.title)) for session in shown)
         cells = max(6, min(longest, width - 6))

@@ -103,38 +103,38 @@ class FactDetail(VerticalScroll):
         text.update(content, layout=not width or content.get_height({}, width) != height)
 
     def _chain(self, fact: Fact, chain: list[Fact], now: int) -> list[Line]:
-        others = [one for one in chain if one.uid != fact.uid]
-        if not others:
+        if all(version.uid == fact.uid for version in chain):
             return []
         tip = "= full text" if self.differences else "= diff"
         lines: list[Line] = [Content(""), Content.assemble(("versions", "bold"), (f"  {tip}", "$dim"))]
         older = [None, *chain]
         versions = list(zip(chain, older, strict=False))[-MOST_SHOWN:]
-        for one, before in reversed(versions):
-            here = one.uid == fact.uid
+        for version, before in reversed(versions):
+            here = version.uid == fact.uid
             style = "bold" if here else "$dim"
             lines.append(
                 LabelledText(
                     Content.assemble(
                         (
-                            f"{'▸' if here else ' '}{display_formats.TIER_SHAPES[one.tier]} ",
+                            f"{'▸' if here else ' '}{display_formats.TIER_SHAPES[version.tier]} ",
                             "$accent" if here else "$dim",
                         ),
-                        (f"{display_formats.format_age(one.created_at, now):>4}  ", "$dim"),
+                        (f"{display_formats.format_age(version.created_at, now):>4}  ", "$dim"),
                     ),
                     Content.styled(
-                        f"{display_formats.author_name(one)}, {display_formats.format_moment(one.created_at, now)}",
+                        f"{display_formats.author_name(version)}, "
+                        f"{display_formats.format_moment(version.created_at, now)}",
                         "$dim",
                     ),
                 )
             )
             if self.differences and before is not None:
                 lines += [
-                    marked_difference(before.content, one.content, "-", "$error"),
-                    marked_difference(one.content, before.content, "+", "$success"),
+                    marked_difference(before.content, version.content, "-", "$error"),
+                    marked_difference(version.content, before.content, "+", "$success"),
                 ]
             else:
-                lines.append(LabelledText(Content("    "), Content.styled(to_printable(one.content), style)))
+                lines.append(LabelledText(Content("    "), Content.styled(to_printable(version.content), style)))
         if len(chain) > MOST_SHOWN:
             lines.append(
                 Content.styled(f"  and {display_formats.pluralise(len(chain) - MOST_SHOWN, 'older version')}", "$dim")
@@ -220,9 +220,9 @@ def origin_lines(fact: Fact, turns: Sequence[Turn]) -> list[Line]:
     tip = "  O conversation" if turns else ""
     lines += [Content(""), Content.assemble(("written from", "bold"), (tip, "$dim"))]
     for turn in turns:
-        said = to_printable(" ".join(turn.content[: 2 * MESSAGE_CHARS].split()))
-        more = "…" if len(said) > MESSAGE_CHARS or len(turn.content) > 2 * MESSAGE_CHARS else ""
-        lines.append(labelled_value(f"{to_printable(turn.role)}: ", said[:MESSAGE_CHARS] + more, 0))
+        content = to_printable(" ".join(turn.content[: 2 * MESSAGE_CHARS].split()))
+        more = "…" if len(content) > MESSAGE_CHARS or len(turn.content) > 2 * MESSAGE_CHARS else ""
+        lines.append(labelled_value(f"{to_printable(turn.role)}: ", content[:MESSAGE_CHARS] + more, 0))
     if erased:
         lines.append(Content.styled(f"{display_formats.pluralise(erased, 'message')} erased since", "$dim"))
     return lines
@@ -245,9 +245,9 @@ def format_reads(fact: Fact, now: int) -> str:
 
 def reader_line(reader: FactReading, now: int) -> LabelledText:
     """Return a line on one context that contained it: who received it, when, and for which query."""
-    why = "" if reader.why is None else f": {display_formats.shortened_text(to_printable(reader.why), 60)}"
-    who = "you" if reader.session is None else to_printable(reader.title or reader.session)
-    text = Content.assemble(who, (f", {reader.kind}{why}", "$dim"))
+    query = "" if reader.why is None else f": {display_formats.shortened_text(to_printable(reader.why), 60)}"
+    recipient = "you" if reader.session is None else to_printable(reader.title or reader.session)
+    text = Content.assemble(recipient, (f", {reader.kind}{query}", "$dim"))
     return labelled_value(f"{display_formats.format_age(reader.at, now):>6}  ", text, 0)
 
 
@@ -277,9 +277,9 @@ def content_difference(change: Change) -> list[Line]:
 
 def marked_difference(text: str, other: str, sign: str, style: str) -> Line:
     """Return one side of a diff, with the words that the other side lacks highlighted."""
-    words, others = to_printable(text).split(" "), to_printable(other).split(" ")
+    words, other_words = to_printable(text).split(" "), to_printable(other).split(" ")
     parts: list[str | tuple[str, str]] = []
-    for op, start, end, _, _ in difflib.SequenceMatcher(a=words, b=others, autojunk=False).get_opcodes():
+    for op, start, end, _, _ in difflib.SequenceMatcher(a=words, b=other_words, autojunk=False).get_opcodes():
         run = " ".join(words[start:end])
         if run:
             parts += [run if op == "equal" else (run, f"{style} bold"), " "]

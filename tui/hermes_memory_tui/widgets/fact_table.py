@@ -138,7 +138,7 @@ class FactTable(MarkedList):
     def show(
         self,
         keys: array[int],
-        known: Iterable[Fact] = (),
+        facts: Iterable[Fact] = (),
         *,
         row: int | None = None,
         top: bool = False,
@@ -146,7 +146,7 @@ class FactTable(MarkedList):
     ) -> None:
         """Show other rows.
 
-        :param known: facts that need not be requested
+        :param facts: facts that need not be requested
         :param row: the new row of the fact under the cursor, when the caller knows it; looked up here when None
         :param top: start at the first row
         :param note: above which row of these something is said of it and of those below, and what
@@ -154,7 +154,7 @@ class FactTable(MarkedList):
         if top:
             self._longest.clear()
             self._facts.clear()  # each is measured when it is read
-        self._hold(known)
+        self._hold(facts)
         key = self.keys[self.cursor] if self.keys and not top else None
         before, count, next_key = self.cursor, len(self.keys), self._next_key(key)
         place, self._note = note or (len(keys), "")
@@ -234,11 +234,11 @@ class FactTable(MarkedList):
         """Redraw the rows whose age text has changed: few, unless somebody writes at this moment."""
         then, self._aged_at = self._aged_at, self._clock()
         for line in list(self._drawn.keys()):
-            what = line[0]
-            fact = self._facts.get(self.keys[what[0]]) if len(what) > 1 else None
+            state = line[0]
+            fact = self._facts.get(self.keys[state[0]]) if len(state) > 1 else None
             if fact is not None and format_age(fact.updated_at, then) != format_age(fact.updated_at, self._aged_at):
                 self._drawn.discard(line)
-                self.refresh_row(what[0])
+                self.refresh_row(state[0])
 
     def fact_at(self, row: int) -> Fact | None:
         """Return the fact of a row, or None when it no longer exists or cannot be read just now."""
@@ -248,12 +248,12 @@ class FactTable(MarkedList):
         fact = self._facts.get(key)
         if fact is None and key not in self._gone:
             start = row - row % BLOCK
-            wanted = [other for other in self.keys_between(start, start + BLOCK) if other not in self._facts]
-            found = self._load(wanted)
-            if found is None:
+            missing = [other for other in self.keys_between(start, start + BLOCK) if other not in self._facts]
+            facts = self._load(missing)
+            if facts is None:
                 return None
-            self._hold(found)
-            self._gone.update(set(wanted) - {one.id for one in found})
+            self._hold(facts)
+            self._gone.update(set(missing) - {fact.id for fact in facts})
             fact = self._facts.get(key)
         return fact
 
@@ -281,8 +281,8 @@ class FactTable(MarkedList):
         if self.keys[row] == NOTE:
             return [Segment(fit_text(f"── {self._note} ".ljust(width, "─"), width), dim)]
         if fact is None:
-            gone = self.keys[row] in self._gone
-            return [Segment(fit_text("   … purged" if gone else "   …", width), dim)]
+            is_purged = self.keys[row] in self._gone
+            return [Segment(fit_text("   … purged" if is_purged else "   …", width), dim)]
         away = fact.tier not in (Tier.HOT, Tier.COLD)
         plain = dim if away else self.ink()
         kind_width, target_width, content_width, after = self._widths(width)
@@ -299,9 +299,9 @@ class FactTable(MarkedList):
         ]
         waits = self.pending.get(fact.uid)
         if waits is not None:
-            said = fit_text(f"→ {waits}", min(content_width, cell_len(waits) + 2))
-            segments.append(Segment(said, self.ink("warning", bold=True)))
-            content_width -= cell_len(said)
+            label = fit_text(f"→ {waits}", min(content_width, cell_len(waits) + 2))
+            segments.append(Segment(label, self.ink("warning", bold=True)))
+            content_width -= cell_len(label)
             segments.append(Segment("  "[:content_width], plain))
             content_width = max(0, content_width - 2)
         segments += self._highlighted_width(to_printable(fact.content), content_width, plain)
@@ -371,8 +371,8 @@ class FactTable(MarkedList):
             return [Segment(cells, style)]
         cut = len(cells) - 1 if cells.endswith("…") else len(text)
         spans = [(start, min(end, cut)) for start, end in self.marks.match_spans(text) if start < cut]
-        found = self.ink("accent", bold=True, underline=True)
-        return [Segment(part, found if hit else style) for part, hit in split_at_spans(cells, spans)]
+        highlight = self.ink("accent", bold=True, underline=True)
+        return [Segment(part, highlight if hit else style) for part, hit in split_at_spans(cells, spans)]
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         if self.keys or not 0 <= line - 1 < len(self.empty):

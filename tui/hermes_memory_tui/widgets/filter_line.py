@@ -61,7 +61,7 @@ class SearchInput(Input):
             super().__init__()
             self.characters = characters
 
-    known: ValueSource = staticmethod(lambda name, _: query_completion.fixed_filter_values(name))
+    value_source: ValueSource = staticmethod(lambda name, _: query_completion.fixed_filter_values(name))
     """The values a filter may have."""
 
     history: Callable[[], Sequence[str]] = staticmethod(lambda: ())
@@ -135,7 +135,7 @@ class SearchInput(Input):
     def _update_completions(self) -> None:
         if self.offer is None:
             return
-        offer = query_completion.complete_query(self.value, self.cursor_position, self.known)
+        offer = query_completion.complete_query(self.value, self.cursor_position, self.value_source)
         self.offer, self.chosen = (offer, None) if offer.texts else (None, None)
         self.post_message(self.CompletionsChanged())
 
@@ -203,15 +203,15 @@ class FactSearchInput(SearchInput):
         if self.offer is not None:
             self.cycle_completions(step)
             return
-        offer = query_completion.complete_query(self.value, self.cursor_position, self.known)
+        offer = query_completion.complete_query(self.value, self.cursor_position, self.value_source)
         if not offer.texts:
             raise SkipAction
-        begun = self.value[offer.start : self.cursor_position]
+        prefix = self.value[offer.start : self.cursor_position]
         if len(offer.texts) == 1:
             self.insert_completion(offer, offer.texts[0])
             return
         self.offer, self.chosen = offer, None
-        if len(offer.common_prefix) > len(begun):
+        if len(offer.common_prefix) > len(prefix):
             self.insert_completion(offer, offer.common_prefix)
         self.post_message(self.CompletionsChanged())
 
@@ -261,17 +261,17 @@ class FilterLine(Vertical):
         yield self._offers
         yield self._error
 
-    def set_sources(self, known: ValueSource, history: Callable[[], Sequence[str]]) -> None:
-        self.input.known, self.input.history = known, history
+    def set_sources(self, value_source: ValueSource, history: Callable[[], Sequence[str]]) -> None:
+        self.input.value_source, self.input.history = value_source, history
 
     def show_match_count(self, text: str) -> None:
         self._found.update(text)
         self._error.display = False
 
-    def show_query_error(self, why: str) -> None:
+    def show_query_error(self, message: str) -> None:
         """Show what is wrong with the line; the previous results stay on the screen."""
         self._found.update("")
-        self._error.update(why)
+        self._error.update(message)
         self._error.display = True
 
     def on_input_changed(self, event: Input.Changed) -> None:

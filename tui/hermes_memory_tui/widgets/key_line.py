@@ -74,7 +74,7 @@ class KeyLine(Widget):
 
     def _keys(self) -> list[KeyHint]:
         keys: dict[str, KeyHint] = {}
-        active = sorted(self.screen.active_bindings.values(), key=lambda one: one.node is not self.screen)
+        active = sorted(self.screen.active_bindings.values(), key=lambda entry: entry.node is not self.screen)
         for node, binding, enabled, tooltip in active:
             if binding.show and binding.description:
                 shown = self.app.get_key_display(binding)

@@ -122,9 +122,9 @@ def labelled_value(label: str, value: str | Content, width: int = 11) -> Labelle
     )
 
 
-def key_hint_line(*known: tuple[str, str]) -> Content:
+def key_hint_line(*hints: tuple[str, str]) -> Content:
     """Return a line of keys and their actions, for texts that suggest next steps."""
     parts: list[str | tuple[str, str]] = []
-    for key, says in known:
+    for key, says in hints:
         parts += [(key, "bold $accent"), (f" {says}   ", "$dim")]
     return Content.assemble(*parts)

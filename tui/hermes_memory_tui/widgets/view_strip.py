@@ -28,9 +28,9 @@ class OpenView(Message):
 class WaitingChanged(Message):
     """Posted when another number of quarantined facts waits for the person."""
 
-    def __init__(self, waiting: int) -> None:
+    def __init__(self, count: int) -> None:
         super().__init__()
-        self.waiting = waiting
+        self.waiting = count
 
 
 class FollowingToggled(Message):
@@ -59,8 +59,8 @@ class ViewStrip(Widget):
         self._spans: list[tuple[int, int, ViewEntry]] = []
         self.set_reactive(ViewStrip.present, present)
 
-    def watch_waiting(self, waiting: int) -> None:
-        self.post_message(WaitingChanged(waiting))
+    def watch_waiting(self, count: int) -> None:
+        self.post_message(WaitingChanged(count))
 
     def render(self) -> Content:
         entries = [entry for entry in CATALOG if entry.key.isdigit() or entry.name == self.present]

@@ -104,17 +104,17 @@ class Grid(MarkedList):
         self.all_rows = rows
         if self.marked:
             there = {row.key for row in rows}
-            gone = [key for key in self.marked if key not in there]
-            for key in gone:
+            missing = [key for key in self.marked if key not in there]
+            for key in missing:
                 del self.marked[key]
-            if gone:
+            if missing:
                 self.post_message(self.MarksChanged(self))
         self._arrange()
 
-    def set_filter(self, wanted: str) -> None:
+    def set_filter(self, text: str) -> None:
         """Show only rows that match, the best match first and under the cursor."""
-        if wanted != self.filter:
-            self.filter = wanted
+        if text != self.filter:
+            self.filter = text
             self._arrange(top=True)
 
     def set_sort(self, sort: GridSort | None) -> None:
@@ -127,7 +127,7 @@ class Grid(MarkedList):
         if self.all_rows:  # an order or a filter that is set before there are rows finds nothing
             self._awaited = None
         before, next_key = self.cursor, self._next_key(key)
-        known = {row.key for row in self.rows} if self.is_newest_first and not top else None
+        old_keys = {row.key for row in self.rows} if self.is_newest_first and not top else None
         self.rows = arrange_rows(self.all_rows, self.filter, self.sort)
         self._needed = longest_texts(self.columns, self.rows)
         row = self.find_row(key)
@@ -139,8 +139,8 @@ class Grid(MarkedList):
             if follows and row and key is not None:
                 self.note_followed([key])
             row = 0
-        elif known:
-            self.note_new_above(sum(one.key not in known for one in self.rows[:row]))
+        elif old_keys:
+            self.note_new_above(sum(item.key not in old_keys for item in self.rows[:row]))
         self.rows_changed()
         self.set_reactive(LineList.cursor, row)
         self.keep_in_view()
@@ -214,11 +214,11 @@ class Grid(MarkedList):
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         place = line - 1
-        said = self.empty if not self.all_rows else ("Nothing matches.", "", "esc: clear the filter")
-        if self.rows or not 0 <= place < len(said):
+        texts = self.empty if not self.all_rows else ("Nothing matches.", "", "esc: clear the filter")
+        if self.rows or not 0 <= place < len(texts):
             return super().draw_empty(line, width)
         return [
-            Segment(display_formats.fit_text("  " + said[place], width), self.ink() if place == 0 else self.ink("dim"))
+            Segment(display_formats.fit_text("  " + texts[place], width), self.ink() if place == 0 else self.ink("dim"))
         ]
 
     def _line(self, cells: Sequence[GridCell], width: int, mark: Segment, words: str) -> list[Segment]:
@@ -250,9 +250,9 @@ class Grid(MarkedList):
         return self._highlight(text, style, words) if self.filter else [Segment(text, style)]
 
     def _highlight(self, text: str, style: Style, words: str) -> list[Segment]:
-        found = self.ink("accent", bold=True, underline=True)
+        highlight = self.ink("accent", bold=True, underline=True)
         spans = find_word_spans(text, self.filter, words)
-        return [Segment(part, found if hit else style) for part, hit in split_at_spans(text, spans)]
+        return [Segment(part, highlight if hit else style) for part, hit in split_at_spans(text, spans)]
 
     def _parts(self, cell: GridCell, width: int) -> list[Segment]:
         segments, room = [], width
@@ -285,10 +285,10 @@ class Grid(MarkedList):
                 fixed[place] += more
                 left -= more
         each = max(6, left // shared) if shared else 0
-        found, last = [], max((place for place, cells in enumerate(fixed) if cells == -1), default=-1)
+        widths, last = [], max((place for place, cells in enumerate(fixed) if cells == -1), default=-1)
         for place, cells in enumerate(fixed):
-            found.append(max(6, left - each * (shared - 1)) if place == last else each if cells == -1 else cells)
-        return found
+            widths.append(max(6, left - each * (shared - 1)) if place == last else each if cells == -1 else cells)
+        return widths
 
 
 def longest_texts(columns: Sequence[GridColumn], rows: Sequence[GridRow]) -> dict[int, int]:

@@ -100,13 +100,13 @@ class LazyRow(GridRow):
 
     cells: LazyCells
 
-    def __init__(self, key: object, cells: LazyCells, said: Callable[[], str]) -> None:
+    def __init__(self, key: object, cells: LazyCells, text: Callable[[], str]) -> None:
         super().__init__(key, cells)
-        self.__dict__["_said"] = said
+        self.__dict__["_text"] = text
 
     @cached_property
     def words(self) -> str:
-        return fold_accents(self.__dict__["_said"]())
+        return fold_accents(self.__dict__["_text"]())
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +128,15 @@ def prepare_words(rows: Iterable[GridRow]) -> None:
         _ = row.words
 
 
-def arrange_rows(rows: Sequence[GridRow], wanted: str, sort: GridSort | None) -> Sequence[GridRow]:
+def arrange_rows(rows: Sequence[GridRow], query: str, sort: GridSort | None) -> Sequence[GridRow]:
     """Return the rows that match a filter, in order: by the column chosen, else the best match first.
 
-    :param wanted: words, each of which must be in a row, as it is or as a subsequence of its letters; `!word` must not be
+    :param query: words, each of which must be in a row, as it is or as a subsequence of its letters; `!word` must not be
     """
-    found = rank_rows(rows, wanted) if wanted.strip() else rows
+    matches = rank_rows(rows, query) if query.strip() else rows
     if sort is not None:
-        found = sorted(found, key=lambda row: row.cells[sort.column].order, reverse=sort.descending)
-    return found
+        matches = sorted(matches, key=lambda row: row.cells[sort.column].order, reverse=sort.descending)
+    return matches
 
 
 class Searchable(Protocol):
@@ -150,26 +150,26 @@ class Searchable(Protocol):
 S = TypeVar("S", bound=Searchable)
 
 
-def rank_rows(rows: Sequence[S], wanted: str) -> list[S]:
+def rank_rows(rows: Sequence[S], query: str) -> list[S]:
     """Return the rows that match a filter, the best first; rows that match as well keep their order."""
-    words = fold_accents(wanted).split()
+    words = fold_accents(query).split()
     excluded = [word[1:] for word in words if word[0] == "!" and len(word) > 1]
     scores = [score_word(word) for word in words if word[0] != "!"]
-    found: list[tuple[int, S]] = []
+    scored: list[tuple[int, S]] = []
     for row in rows:
         text = row.words
         if any(word in text for word in excluded):
             continue
         total = 0
         for score in scores:
-            one = score(text)
-            if not one:
+            points = score(text)
+            if not points:
                 break
-            total += one
+            total += points
         else:
-            found.append((total, row))
-    found.sort(key=lambda one: -one[0])
-    return [row for _, row in found]
+            scored.append((total, row))
+    scored.sort(key=lambda pair: -pair[0])
+    return [row for _, row in scored]
 
 
 WHOLE, BEGINNING, INSIDE, SCATTERED = 8, 6, 4, 1
@@ -221,7 +221,7 @@ def find_letters(word: str, text: str) -> list[int]:
     return []
 
 
-def find_word_spans(text: str, wanted: str, row: str | None = None) -> list[tuple[int, int]]:
+def find_word_spans(text: str, query: str, row: str | None = None) -> list[tuple[int, int]]:
     """Return what of a text the words of a filter mean, as spans of characters in order.
 
     A word that stands nowhere in the row matched by its letters: then these are meant.
@@ -230,10 +230,10 @@ def find_word_spans(text: str, wanted: str, row: str | None = None) -> list[tupl
     """
     folded, places = fold_by_character(text)
     spans = []
-    for word in fold_accents(wanted).split():
+    for word in fold_accents(query).split():
         if word[0] == "!":
             continue
-        hits = [found.span() for found in re.finditer(re.escape(word), folded)] if word in folded else []
+        hits = [match.span() for match in re.finditer(re.escape(word), folded)] if word in folded else []
         if not hits and 1 < len(word) <= MOST_LETTERS and word not in (folded if row is None else row):
             hits = [(place, place + 1) for place in find_letters(word, folded)]
         spans += [(places[start], places[end - 1] + 1) for start, end in hits]

@@ -132,17 +132,17 @@ class LineList(ScrollView, can_focus=True):
             behind = background + parse_colour(variables[on]) if on else background
             text = behind + parse_colour(variables[name]) if name else behind + colour
             style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold, underline=underline)
-            for one in self.get_line_filters():  # here once, not for each of the cells
-                style = one.apply([Segment("", style)], background)[0].style or style
+            for line_filter in self.get_line_filters():  # here once, not for each of the cells
+                style = line_filter.apply([Segment("", style)], background)[0].style or style
             self._inks[name, on, bold, underline] = style
         return style
 
     def rows_changed(self) -> None:
         """Redraw everything: call it when rows were added, removed or changed."""
         self._drawn.clear()
-        wanted = Size(0, self.row_count + self.head_lines)
-        if self.virtual_size != wanted:
-            self.virtual_size = wanted
+        size = Size(0, self.row_count + self.head_lines)
+        if self.virtual_size != size:
+            self.virtual_size = size
         self._refresh_lines()
 
     def render_line(self, y: int) -> Strip:
@@ -177,10 +177,10 @@ class LineList(ScrollView, can_focus=True):
         def line(y: int) -> Strip:
             row = y - head + top
             here = row == cursor and (focus or not self.hides_cursor)
-            what: tuple[int, ...] = (row, here, focus and here) if head <= y and row < rows else (y,)
-            strip = self._drawn.get((what, inside, width))
+            state: tuple[int, ...] = (row, here, focus and here) if head <= y and row < rows else (y,)
+            strip = self._drawn.get((state, inside, width))
             if strip is None:
-                strip = self._drawn[what, inside, width] = Strip([*left, *self._cells(y, top, inside), *right], width)
+                strip = self._drawn[state, inside, width] = Strip([*left, *self._cells(y, top, inside), *right], width)
             return strip
 
         return line
@@ -218,7 +218,7 @@ class LineList(ScrollView, can_focus=True):
         is_led = self.has_focus or self.is_steered
         cursor = "block-cursor" if is_led else "block-cursor-blurred"
         style = self.ink(f"{cursor}-foreground", on=f"{cursor}-background", bold=is_led)
-        found = style + Style(bold=True, underline=True)
+        underlined = style + Style(bold=True, underline=True)
         plain = self.ink().bgcolor
 
         def over(text: str, own: Style | None) -> Style:
@@ -228,7 +228,7 @@ class LineList(ScrollView, can_focus=True):
                 return own
             if not text.strip(BAR_SHAPES):  # the colour of a bar says how full it is
                 return style + Style(color=own.color)
-            return found if own.underline else style
+            return underlined if own.underline else style
 
         return [Segment(segment.text, over(segment.text, segment.style)) for segment in segments]
 
