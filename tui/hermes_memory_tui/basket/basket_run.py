@@ -101,22 +101,22 @@ def preview_basket(store: Store, changes: Sequence[PendingChange]) -> BasketOutc
     :raises FileError: when the store cannot be written just now
     """
     chosen = {subject.uid for change in changes for subject in change.subjects}
-    found = BasketOutcome([], [], [], {})
+    outcome = BasketOutcome([], [], [], {})
     if not changes:
-        return found
+        return outcome
     try:
         with store.intake.hold_secrets(), store.journal.join_changes() as conn:
-            themes = list(dict.fromkeys(one.theme for one in load_present(store, changes).values()))
+            themes = list(dict.fromkeys(subject.theme for subject in load_present(store, changes).values()))
             before = [load_context(store, theme) for theme in themes]
             since = store.journal.last_seq()
             outcomes = run_changes(store, conn, changes)
-            others = [row for row in store.journal.changes(since=since) if row.uid not in chosen]
+            effects = [row for row in store.journal.changes(since=since) if row.uid not in chosen]
             after = [load_context(store, theme) for theme in themes]
-            names = names_by_uid(store, others[:MAX_SAMPLES])
-            found = BasketOutcome(outcomes, list(zip(before, after, strict=True)), others, names)
+            names = names_by_uid(store, effects[:MAX_SAMPLES])
+            outcome = BasketOutcome(outcomes, list(zip(before, after, strict=True)), effects, names)
             raise DryRunRollback
     except DryRunRollback:
-        return found
+        return outcome
 
 
 def apply_basket(store: Store, changes: Sequence[PendingChange]) -> list[ChangeOutcome]:
@@ -146,26 +146,28 @@ def preview_edit(store: Store, base: Fact, content: str, *, confirmed: bool) -> 
     :raises FactConflict: the fact was changed after the person started editing
     :raises StoreError: as `Facts.edit`
     """
-    found: list[str] = []
+    contents: list[str] = []
     try:
         with store.intake.hold_secrets(), store.db.write_transaction():
             fact = store.facts.get(base.uid)
             if fact.content != base.content:
-                who = display_formats.actor_name(fact.actor)
-                raise errors.FactConflict(f"{display_formats.fact_name(base)} was changed by {who} meanwhile", base.uid)
+                actor = display_formats.actor_name(fact.actor)
+                raise errors.FactConflict(
+                    f"{display_formats.fact_name(base)} was changed by {actor} meanwhile", base.uid
+                )
             try:
                 store.facts.edit(base.uid, content, confirmed=False)
             except errors.SecretUnconfirmed as error:
-                said = "a secret cannot wait in the basket; esc, b ends gathering, then save it"
-                raise errors.ArgumentError(said) from error
+                refusal = "a secret cannot wait in the basket; esc, b ends gathering, then save it"
+                raise errors.ArgumentError(refusal) from error
             except errors.UnsafeText:
                 if not confirmed:
                     raise
                 store.facts.edit(base.uid, content, confirmed=True)
-            found.append(store.facts.get(base.uid).content)
+            contents.append(store.facts.get(base.uid).content)
             raise DryRunRollback
     except DryRunRollback:
-        return found[0]
+        return contents[0]
 
 
 def run_changes(store: Store, conn: sqlite3.Connection, changes: Sequence[PendingChange]) -> list[ChangeOutcome]:
@@ -179,11 +181,11 @@ def run_changes(store: Store, conn: sqlite3.Connection, changes: Sequence[Pendin
             if not subject.waits and is_current(subject, present.get(subject.uid))
         ]
         outdated = tuple(
-            OutdatedSubject(one, present.get(one.uid), find_last_author(store, one))
-            for one in change.subjects
-            if not one.waits
-            and not is_current(one, present.get(one.uid))
-            and not is_done(store, conn, change, one, present)
+            OutdatedSubject(subject, present.get(subject.uid), find_last_author(store, subject))
+            for subject in change.subjects
+            if not subject.waits
+            and not is_current(subject, present.get(subject.uid))
+            and not is_done(store, conn, change, subject, present)
         )
         since, refused = store.journal.last_seq(), None
         if active:
@@ -202,10 +204,10 @@ def load_present(store: Store, changes: Sequence[PendingChange]) -> dict[str, Su
     """Load the facts and scopes of a basket as they are, by uid, without those that are there no more."""
     uids = {subject.uid for change in changes for subject in change.subjects if subject.entity == "fact"}
     facts = store.facts.by_uids(uids).values() if uids else ()
-    found: dict[str, Subject] = {fact.uid: to_subject(fact) for fact in facts if fact.tier is not Tier.WITHDRAWN}
-    if any(one.entity == "scope" for change in changes for one in change.subjects):
-        found |= {scope.uid: to_subject(scope) for scope in store.scopes.list()}
-    return found
+    subjects: dict[str, Subject] = {fact.uid: to_subject(fact) for fact in facts if fact.tier is not Tier.WITHDRAWN}
+    if any(subject.entity == "scope" for change in changes for subject in change.subjects):
+        subjects |= {scope.uid: to_subject(scope) for scope in store.scopes.list()}
+    return subjects
 
 
 def is_current(gathered: Subject, present: Subject | None) -> bool:
@@ -213,16 +215,16 @@ def is_current(gathered: Subject, present: Subject | None) -> bool:
 
 
 def is_done(
-    store: Store, conn: sqlite3.Connection, change: PendingChange, one: Subject, present: dict[str, Subject]
+    store: Store, conn: sqlite3.Connection, change: PendingChange, subject: Subject, present: dict[str, Subject]
 ) -> bool:
     """Check whether a change would change nothing of a fact any more: somebody did the same, or the run before a crash."""
-    stands = present.get(one.uid)
-    if stands is None:
+    current = present.get(subject.uid)
+    if current is None:
         return False
     since = store.journal.last_seq()
     try:
         with store.db.savepoint(conn):
-            ACTIONS[change.action].run(store, [stands], change.value)
+            ACTIONS[change.action].run(store, [current], change.value)
             if store.journal.last_seq() > since:
                 raise DryRunRollback
     except (DryRunRollback, errors.StoreError):
@@ -230,8 +232,8 @@ def is_done(
     return True
 
 
-def find_last_author(store: Store, one: Subject) -> str:
-    rows = store.journal.changes(uid=one.uid, limit=1, newest_first=True)
+def find_last_author(store: Store, subject: Subject) -> str:
+    rows = store.journal.changes(uid=subject.uid, limit=1, newest_first=True)
     return display_formats.actor_name(rows[0].actor) if rows else "somebody"
 
 

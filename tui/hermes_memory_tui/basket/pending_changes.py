@@ -75,17 +75,17 @@ ACTIONS: Mapping[str, PendingAction] = {
             bulk_actions.RESTORE,
         )
     },
-    "approve": PendingAction("tier", lambda store, subjects, _: store.facts.approve([one.uid for one in subjects])),
-    "reject": PendingAction("tier", lambda store, subjects, _: store.facts.refuse([one.uid for one in subjects])),
-    "edit": run_each("content", lambda store, one, value: store.facts.edit(one.uid, value or "")),
+    "approve": PendingAction("tier", lambda store, subjects, _: store.facts.approve([fact.uid for fact in subjects])),
+    "reject": PendingAction("tier", lambda store, subjects, _: store.facts.refuse([fact.uid for fact in subjects])),
+    "edit": run_each("content", lambda store, fact, value: store.facts.edit(fact.uid, value or "")),
     "move": PendingAction(
-        "place", lambda store, subjects, value: store.facts.move([one.uid for one in subjects], value)
+        "place", lambda store, subjects, value: store.facts.move([fact.uid for fact in subjects], value)
     ),
     "merge": run_each(
-        "place", lambda store, one, value: store.scopes.merge(one.theme, one.state["label"], value or "")
+        "place", lambda store, scope, value: store.scopes.merge(scope.theme, scope.state["label"], value or "")
     ),
-    "close": run_each("status", lambda store, one, _: store.scopes.close(one.theme, one.state["label"])),
-    "reopen": run_each("status", lambda store, one, _: store.scopes.reopen(one.theme, one.state["label"])),
+    "close": run_each("status", lambda store, scope, _: store.scopes.close(scope.theme, scope.state["label"])),
+    "reopen": run_each("status", lambda store, scope, _: store.scopes.reopen(scope.theme, scope.state["label"])),
 }
 """By the word that names each."""
 
@@ -120,8 +120,8 @@ class PendingChange:
     @property
     def name(self) -> str:
         if len(self.subjects) == 1:
-            one = self.subjects[0]
-            return one.name if one.entity == "fact" else f"scope {one.name}"
+            subject = self.subjects[0]
+            return subject.name if subject.entity == "fact" else f"scope {subject.name}"
         return display_formats.pluralise(len(self.subjects), self.subjects[0].entity)
 
 
@@ -140,15 +140,15 @@ class KeptBaskets(Protocol):
 class Basket:
     """The gathered changes for one memory file. May be used from any thread."""
 
-    def __init__(self, kept: KeptBaskets, file: str) -> None:
-        self._kept = kept
+    def __init__(self, storage: KeptBaskets, file: str) -> None:
+        self._kept = storage
         self._file = file
         self._lock = threading.Lock()
         self.is_gathering = False
         """Whether changes are gathered now, instead of done."""
         self.trouble = ""
         """Why the last change of it could not be saved; empty when it was."""
-        self.changes: tuple[PendingChange, ...] = tuple(parse_changes(kept.basket(file)))
+        self.changes: tuple[PendingChange, ...] = tuple(parse_changes(storage.basket(file)))
         """In the order they will be done."""
         self._last_number = max((change.number for change in self.changes), default=0)
         self.version = len(self.changes)
@@ -172,35 +172,35 @@ class Basket:
         if not subjects:
             return "selection no longer exists"
         with self._lock:
-            what = PendingChange(0, action, tuple(subjects), value)
+            change = PendingChange(0, action, tuple(subjects), value)
             uids = {subject.uid for subject in subjects}
-            same = [one for one in self.changes if (one.action, one.value) == (action, value)]
-            if uids <= {one.uid for change in same for one in change.subjects}:
-                self._set(without_subjects(self.changes, uids, lambda change: change in same))
-                return f"{what.words} of {what.name} taken out of the basket"
+            same = [other for other in self.changes if (other.action, other.value) == (action, value)]
+            if uids <= {subject.uid for other in same for subject in other.subjects}:
+                self._set(without_subjects(self.changes, uids, lambda other: other in same))
+                return f"{change.words} of {change.name} taken out of the basket"
             group = ACTIONS[action].group
-            kept = without_subjects(self.changes, uids, lambda change: ACTIONS[change.action].group == group)
-            if sum(len(one.subjects) for one in kept) + len(subjects) > MAX_DRY_RUN:
+            rest = without_subjects(self.changes, uids, lambda other: ACTIONS[other.action].group == group)
+            if sum(len(other.subjects) for other in rest) + len(subjects) > MAX_DRY_RUN:
                 raise ArgumentError(
                     f"the basket holds at most {MAX_DRY_RUN:,} facts, which are previewed together; do what is in it first"
                 )
             self._last_number += 1
-            self._set([*kept, replace(what, number=self._last_number)])
-        return f"gathered: {what.words} of {what.name}"
+            self._set([*rest, replace(change, number=self._last_number)])
+        return f"gathered: {change.words} of {change.name}"
 
     def take_back(self) -> str | None:
         """Take out the change that was gathered last; return what to say, or None when the basket is empty."""
         with self._lock:
             if not self.changes:
                 return None
-            *kept, last = self.changes
-            self._set(kept)
+            *rest, last = self.changes
+            self._set(rest)
         return f"{last.words} of {last.name} taken out of the basket"
 
     def remove(self, numbers: Iterable[int]) -> None:
-        gone = set(numbers)
+        removed = set(numbers)
         with self._lock:
-            self._set([change for change in self.changes if change.number not in gone])
+            self._set([change for change in self.changes if change.number not in removed])
 
     def decide(self, number: int, uid: str, present: Subject | None) -> None:
         """Decide again what becomes of one fact of a change: it takes it as it is now, or leaves it as it is.
@@ -225,15 +225,15 @@ class Basket:
 
     def put_off(self, number: int, uid: str) -> None:
         """Leave one fact of a change in the basket when the rest is done, or no longer."""
-        found = (
+        matches = (
             subject
             for change in self.changes
             if change.number == number
             for subject in change.subjects
             if subject.uid == uid
         )
-        for one in found:
-            self.decide(number, uid, replace(one, waits=not one.waits))
+        for match in matches:
+            self.decide(number, uid, replace(match, waits=not match.waits))
 
     def forget_purged_in(self, memory: Memory, say: Callable[[list[str]], object]) -> None:
         """Take out the facts that were erased, of which nothing may stay here either.
@@ -254,13 +254,15 @@ class Basket:
 
     def finish(self, done: Iterable[PendingChange]) -> None:
         """Take out what was done, but for what was put off in it, and end gathering."""
-        gone = {(change.number, subject.uid) for change in done for subject in change.subjects if not subject.waits}
+        keys = {(change.number, subject.uid) for change in done for subject in change.subjects if not subject.waits}
         with self._lock:
-            kept = (
-                replace(change, subjects=tuple(one for one in change.subjects if (change.number, one.uid) not in gone))
+            rest = (
+                replace(
+                    change, subjects=tuple(item for item in change.subjects if (change.number, item.uid) not in keys)
+                )
                 for change in self.changes
             )
-            self._set(change for change in kept if change.subjects)
+            self._set(change for change in rest if change.subjects)
             self.is_gathering = False
 
     def pending_edit(self, uid: str) -> str | None:
@@ -280,36 +282,36 @@ def without_subjects(
     changes: Iterable[PendingChange], uids: Iterable[str], concerns: Callable[[PendingChange], bool]
 ) -> list[PendingChange]:
     """Return the changes, without some facts in those concerned; what is empty then goes."""
-    gone, kept = set(uids), []
+    removed, rest = set(uids), []
     for change in changes:
         if concerns(change):
-            change = replace(change, subjects=tuple(subject for subject in change.subjects if subject.uid not in gone))
+            change = replace(change, subjects=tuple(item for item in change.subjects if item.uid not in removed))
         if change.subjects:
-            kept.append(change)
-    return kept
+            rest.append(change)
+    return rest
 
 
 def describe_pending(changes: Iterable[PendingChange]) -> dict[str, str]:
     """Return what waits for each fact or scope, in words, by uid."""
-    found: dict[str, list[str]] = {}
+    pending: dict[str, list[str]] = {}
     for change in changes:
         for subject in change.subjects:
-            found.setdefault(subject.uid, []).append(change.words)
-    return {uid: ", ".join(words) for uid, words in found.items()}
+            pending.setdefault(subject.uid, []).append(change.words)
+    return {uid: ", ".join(words) for uid, words in pending.items()}
 
 
 def parse_changes(saved: Iterable[Any]) -> list[PendingChange]:
     """Parse saved changes; one that is damaged is left out, since what it would do is not known."""
-    found = []
-    for one in saved:
+    changes = []
+    for entry in saved:
         try:
-            subjects = tuple(Subject(**subject) for subject in one["subjects"])
-            change = PendingChange(one["number"], one["action"], subjects, one["value"])
+            subjects = tuple(Subject(**subject) for subject in entry["subjects"])
+            change = PendingChange(entry["number"], entry["action"], subjects, entry["value"])
         except (KeyError, TypeError):
             continue
         if is_sound(change):
-            found.append(change)
-    return found
+            changes.append(change)
+    return changes
 
 
 def is_sound(change: PendingChange) -> bool:
@@ -324,21 +326,21 @@ def is_sound(change: PendingChange) -> bool:
         change.action in ACTIONS
         and isinstance(change.value, str if needs_value else str | None)
         and (len(change.subjects) == 1 or (bool(change.subjects) and change.action != "edit"))
-        and all(is_sound_subject(one, SCOPE_STATE if of_scopes else FACT_STATE) for one in change.subjects)
+        and all(is_sound_subject(subject, SCOPE_STATE if of_scopes else FACT_STATE) for subject in change.subjects)
     )
 
 
-def is_sound_subject(one: Subject, state: Collection[str]) -> bool:
+def is_sound_subject(subject: Subject, state: Collection[str]) -> bool:
     """Check whether a saved fact or scope is one. :param state: names of what is kept of it"""
     try:
-        parse_uid(one.uid)
+        parse_uid(subject.uid)
     except ValueError:
         return False
     is_scope = state is SCOPE_STATE
     return (
-        one.entity == ("scope" if is_scope else "fact")
-        and isinstance(one.waits, bool)
-        and isinstance(one.state, dict)
-        and set(one.state) == set(state)
-        and (not is_scope or isinstance(one.state["label"], str))
+        subject.entity == ("scope" if is_scope else "fact")
+        and isinstance(subject.waits, bool)
+        and isinstance(subject.state, dict)
+        and set(subject.state) == set(state)
+        and (not is_scope or isinstance(subject.state["label"], str))
     )

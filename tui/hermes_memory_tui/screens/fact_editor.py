@@ -184,17 +184,17 @@ class Editor(Modal[str | None]):
     def _update_remarks(self, content: Content) -> None:
         self._said.update(content)
 
-    def show_gauge(self, gauge: Gauge | None, stands: Fact | None) -> None:
+    def show_gauge(self, gauge: Gauge | None, current: Fact | None) -> None:
         """Show another gauge: the memory has changed meanwhile.
 
         :param stands: the fact being edited, as the gauge counts it
         """
-        self._gauge, self._counted = gauge, stands
+        self._gauge, self._counted = gauge, current
         self.check()
 
-    def show_refusal(self, why: str) -> None:
+    def show_refusal(self, reason: str) -> None:
         """Show why the store refused the text, and keep everything."""
-        self._refused = f"Not saved: {why}"
+        self._refused = f"Not saved: {reason}"
         self.check()
 
     def conflict(self, theirs: Fact, *, unasked: bool = False) -> None:

@@ -124,7 +124,7 @@ class ListingScreen(MainPanes):
         if self.line != self._view.line:  # the next key is meant for what was asked, not for what was shown before
             self.show_listing(self._current_request())
 
-    def filter_values(self, name: str, begun: str) -> Sequence[str]:
+    def filter_values(self, name: str, prefix: str) -> Sequence[str]:
         from hermes_memory_tui.text import query_completion
 
         theme = self._view.theme
@@ -134,11 +134,11 @@ class ListingScreen(MainPanes):
                     labels = (scope.label for scope in self.overview.scopes if theme in (None, scope.theme))
                     return list(dict.fromkeys(labels))
                 case "target":
-                    return self.memory.targets(theme, begun, query_completion.MAX_COMPLETIONS)
+                    return self.memory.targets(theme, prefix, query_completion.MAX_COMPLETIONS)
                 case "by":
-                    return self.memory.authors(theme, begun, query_completion.MAX_COMPLETIONS)
+                    return self.memory.authors(theme, prefix, query_completion.MAX_COMPLETIONS)
                 case "in":
-                    return self.memory.projects(theme, begun, query_completion.MAX_COMPLETIONS)
+                    return self.memory.projects(theme, prefix, query_completion.MAX_COMPLETIONS)
         except StoreError:
             return ()
         return query_completion.fixed_filter_values(name)
@@ -562,10 +562,10 @@ class ListingScreen(MainPanes):
 
     def show_read_error(self, error: StoreError | None) -> None:
         """Show in the title that the store cannot be read, for as long as that lasts."""
-        known, self._trouble = self._trouble, error
+        previous, self._trouble = self._trouble, error
         self.title_bar.trouble = "" if error is None else str(error)
-        if error is not None and known is None:
+        if error is not None and previous is None:
             self.show_error(error)
-        elif error is None and known is not None:
+        elif error is None and previous is not None:
             self.notify("The store is readable again.", timeout=3)
             self.table.forget()

@@ -157,10 +157,10 @@ class MainScreen(ListingScreen):
             return
         await self.show_line(line)
 
-    def _show_saved_view_result(self, said: str) -> None:
+    def _show_saved_view_result(self, message: str) -> None:
         trouble = self.kept.trouble
         self.notify(
-            f"Not saved: {trouble}." if trouble else said,
+            f"Not saved: {trouble}." if trouble else message,
             severity="warning" if trouble else "information",
             timeout=5,
             markup=False,
@@ -189,10 +189,10 @@ class MainScreen(ListingScreen):
         from hermes_memory_tui.widgets.lists.pick_list import Choice
 
         keys = self.table.selected_keys
-        found = self.load_facts(keys[:1])
-        if not found:
+        facts = self.load_facts(keys[:1])
+        if not facts:
             return
-        first = found[0]
+        first = facts[0]
         scopes = [scope for scope in self.overview.scopes if scope.theme == first.theme]
         choices = [Choice(f"={scope.label}", scope.label, scope.status.value) for scope in scopes]
         choices.append(Choice("none", "no scope"))
@@ -303,7 +303,7 @@ class MainScreen(ListingScreen):
         return None
 
     def go_to_scope(self, theme: str, scope: str | None) -> None:
-        if scope is not None and all((one.theme, one.label) != (theme, scope) for one in self.overview.scopes):
+        if scope is not None and all((entry.theme, entry.label) != (theme, scope) for entry in self.overview.scopes):
             self.try_follow_changes()  # not read yet: the first frame shows few scopes, and this one may be new
         self.tree_pane.choose(theme, scope)
         self.action_facts_pane()
@@ -378,7 +378,7 @@ class MainScreen(ListingScreen):
         return self.memory.store.policies.for_theme(theme).fact_chars
 
     def _gauge_of(self, theme: str) -> Gauge | None:
-        return next((one.gauge for one in self.overview.themes if one.name == theme), None)
+        return next((summary.gauge for summary in self.overview.themes if summary.name == theme), None)
 
     # What was typed and not saved
 
@@ -461,10 +461,10 @@ class MainScreen(ListingScreen):
         if not isinstance(open_screen, fact_editor.Editor):
             return
         edited = open_screen.base
-        stands = next((fact for fact in facts if edited is not None and fact.uid == edited.uid), edited)
-        open_screen.show_gauge(self._gauge_of(open_screen.theme_name), stands)
-        if stands is not None and edited is not None and stands.content != edited.content:
-            open_screen.conflict(stands, unasked=True)
+        current = next((fact for fact in facts if edited is not None and fact.uid == edited.uid), edited)
+        open_screen.show_gauge(self._gauge_of(open_screen.theme_name), current)
+        if current is not None and edited is not None and current.content != edited.content:
+            open_screen.conflict(current, unasked=True)
 
     # Writing
 

@@ -33,11 +33,11 @@ def move_changed_rows(
     complete = len(listing.keys) == listing.total
     there = find_listed_keys(listing.keys, {fact.id for fact in facts}, new)
     # Most of what others change at once stays where it is: relief cools facts without touching when they changed.
-    going = [fact for fact in facts if fact.id not in (there & fits) or fact.id in dated]
-    if len(listing.keys) > LONG and sum(fact.id in there for fact in going) > FEW:
+    moved = [fact for fact in facts if fact.id not in (there & fits) or fact.id in dated]
+    if len(listing.keys) > LONG and sum(fact.id in there for fact in moved) > FEW:
         return None
     keys, total = listing.keys[:], listing.total
-    for fact in sorted(going, key=lambda fact: (fact.updated_at, fact.id)):
+    for fact in sorted(moved, key=lambda fact: (fact.updated_at, fact.id)):
         if fact.id in there:
             del keys[keys.index(fact.id)]
             total -= 1
@@ -52,10 +52,10 @@ def move_changed_rows(
     return replace(listing, keys=keys, total=total)
 
 
-def find_listed_keys(keys: array[int], wanted: set[int], new: set[int]) -> set[int]:
+def find_listed_keys(keys: array[int], candidates: set[int], new: set[int]) -> set[int]:
     """Return which of these keys a listing contains, found in one pass."""
-    known = wanted - new
-    return (known.intersection(keys) if known else set()) | new.intersection(keys[:NEAR])
+    older = candidates - new
+    return (older.intersection(keys) if older else set()) | new.intersection(keys[:NEAR])
 
 
 def row_of_key(keys: array[int], key: int) -> int | None:

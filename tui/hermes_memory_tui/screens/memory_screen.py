@@ -126,8 +126,8 @@ class MemoryScreen(GuardedScreen[None]):
     def refuse_in_past(self) -> bool:
         """Say that nothing changes in the past, while it is shown; return whether it is."""
         if self.memory.is_past:
-            why = "This is the past: nothing changes here. r in the facts restores one, esc returns to the present."
-            self.notify(why, severity="warning", timeout=5)
+            message = "This is the past: nothing changes here. r in the facts restores one, esc returns to the present."
+            self.notify(message, severity="warning", timeout=5)
         return self.memory.is_past
 
     def action_gather(self) -> None:
@@ -150,12 +150,12 @@ class MemoryScreen(GuardedScreen[None]):
 
     def show_error(self, error: StoreError) -> None:
         """Show the person why an action failed."""
-        why = str(error)
+        message = str(error)
         if isinstance(error, UndoConflict | NothingToUndo):
             from hermes_memory_tui.text.undo_refusals import format_refusal
 
-            why = format_refusal(why)
-        self.notify(why, severity="error", timeout=8, markup=False)
+            message = format_refusal(message)
+        self.notify(message, severity="error", timeout=8, markup=False)
 
 
 class Writes:
@@ -339,8 +339,8 @@ class Gathering:
         if self._screen.refuse_in_past():
             return
         if self._screen.memory.read_only:
-            why = "The memory is open read-only: there is nothing to gather."
-            self._screen.notify(why, severity="warning", timeout=4)
+            message = "The memory is open read-only: there is nothing to gather."
+            self._screen.notify(message, severity="warning", timeout=4)
             return
         basket = self.basket
         basket.is_gathering = not basket.is_gathering
@@ -387,8 +387,8 @@ class Gathering:
     def show_trouble(self) -> None:
         """Say that the basket could not be saved, where that is so."""
         if self.basket.trouble:
-            why = f"Not saved: {self.basket.trouble}."
-            self._screen.notify(why, severity="warning", timeout=5, markup=False)
+            message = f"Not saved: {self.basket.trouble}."
+            self._screen.notify(message, severity="warning", timeout=5, markup=False)
 
     def take_back(self) -> bool:
         """Take out what was gathered last, where that is what was done last here; return whether it was."""

@@ -104,8 +104,8 @@ def append_to_file(screen: MemoryScreen, case: MemoryCase, name: str) -> None:
         case = with_free_name(path, case)
         append_case(path, case)
     except (StoreError, OSError) as error:
-        why = error.message if isinstance(error, StoreError) else f"cannot write {path}: {error.strerror or error}"
-        screen.notify(why, severity="error", timeout=8, markup=False)
+        message = error.message if isinstance(error, StoreError) else f"cannot write {path}: {error.strerror or error}"
+        screen.notify(message, severity="error", timeout=8, markup=False)
     else:
         screen.notify(f"Test {case.name!r} added to {path}. Run it: hermes-memory-tui test", timeout=6, markup=False)
 
@@ -117,17 +117,17 @@ def to_case(draft: CaseDraft, choice: str) -> MemoryCase:
     """
     is_never = choice.startswith(NEVER)
     text = choice.removeprefix(NEW) if choice.startswith(NEW) else choice[len(NEVER) :]
-    found = line_pattern().match(text)
-    if found is not None and choice.startswith(GIVEN):
-        text = f"{found[1]}[{found[2].strip()}]"
+    match = line_pattern().match(text)
+    if match is not None and choice.startswith(GIVEN):
+        text = f"{match[1]}[{match[2].strip()}]"
     expected = (parse_expectation(text),)
-    given, never = ((), expected) if is_never else (expected, ())
-    return MemoryCase(draft.name, draft.ask, draft.start, draft.theme, given=given, never=never)
+    required, never = ((), expected) if is_never else (expected, ())
+    return MemoryCase(draft.name, draft.ask, draft.start, draft.theme, given=required, never=never)
 
 
 def with_free_name(path: Path, case: MemoryCase) -> MemoryCase:
     """Return a test with a name that no test of the file has. :raises StoreError: the file has mistakes"""
-    taken = {one.name for one in read_case_file(path).cases} if path.exists() else set()
+    taken = {other.name for other in read_case_file(path).cases} if path.exists() else set()
     name, number = case.name, 1
     while name in taken:
         number += 1

@@ -181,21 +181,21 @@ def restore_past_facts(present: Memory, facts: list[Fact]) -> ActionResult:
             restore_past_fact(store, fact)
         return len(facts)
 
-    what = display_formats.fact_name(facts[0]) if len(facts) == 1 else display_formats.pluralise(len(facts), "fact")
-    done = present.run_grouped_write(act, f"{what} restored")
+    subject = display_formats.fact_name(facts[0]) if len(facts) == 1 else display_formats.pluralise(len(facts), "fact")
+    done = present.run_grouped_write(act, f"{subject} restored")
     return replace(done, back="In the present, u undoes.")
 
 
 def restore_past_fact(store: Store, fact: Fact) -> None:
     """Restore one fact. A purged one is written anew, since nothing of it is left."""
     try:
-        stands = store.facts.get(fact.uid)
+        current = store.facts.get(fact.uid)
     except UnknownFact:
         store.facts.write(fact.theme, fact.notation, scope=fact.scope, confirmed=True)
         return
-    if stands.content != fact.content:
+    if current.content != fact.content:
         store.facts.edit(fact.uid, fact.content, confirmed=True)
-    if stands.tier != fact.tier:
+    if current.tier != fact.tier:
         match fact.tier.value:
             case "cold":
                 store.facts.restore([fact.uid])
@@ -206,5 +206,5 @@ def restore_past_fact(store: Store, fact: Fact) -> None:
                 store.facts.restore([fact.uid])
             case _:
                 pass
-    if stands.scope != fact.scope:
+    if current.scope != fact.scope:
         store.facts.move([fact.uid], fact.scope)

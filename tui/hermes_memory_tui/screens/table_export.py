@@ -39,8 +39,8 @@ def ask_for_export(screen: MemoryScreen, table: FactTable, show_counts: Callable
         except StoreError as error:
             app.call_from_thread(screen.show_error, error)
         else:
-            what = ActionResult(f"{display_formats.pluralise(count, 'fact')} written to {file}", back="")
-            message = f"{memory.record_unjournaled(what).said}."
+            result = ActionResult(f"{display_formats.pluralise(count, 'fact')} written to {file}", back="")
+            message = f"{memory.record_unjournaled(result).said}."
             app.call_from_thread(screen.notify, message, timeout=6, markup=False)
         app.call_from_thread(show_counts)
 

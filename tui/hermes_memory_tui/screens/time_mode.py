@@ -95,9 +95,9 @@ class TimeTravel:
                 return past
         except BeyondCopy:
             pass
-        found = None if destination is None else self._open(present, destination)
+        opened = None if destination is None else self._open(present, destination)
         self._close_unseen(past)
-        return found
+        return opened
 
     def _open(self, present: Store, destination: Destination) -> PastMemory:
         cursor = TimeCursor.open(present, destination.seq, destination.moment, progress=self._progress)
@@ -203,8 +203,8 @@ def describe_moment(present: Store, past: PastMemory) -> str:
         return f"{when} · before the first change"
     change = present.journal.get(seq)
     done = f"{change_text.change_verb(change)} {change_subject(change, change_names(present, [change]))}"
-    who = display_formats.actor_name(change.actor)
+    author = display_formats.actor_name(change.actor)
     after = f"{display_formats.format_count(later)} before now" if later else "the latest change"
     purged = past.count_purged_since()
     missing = f" · {display_formats.pluralise(purged, 'fact')} purged since" if purged else ""
-    return f"{when} · #{seq}, {after}{missing} · {done.strip()} by {who}"
+    return f"{when} · #{seq}, {after}{missing} · {done.strip()} by {author}"

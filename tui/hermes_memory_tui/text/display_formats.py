@@ -79,6 +79,11 @@ def format_moment(then: int, now: int) -> str:
     return f"{day:%d %b %H:%M}" if day.year == today.year else f"{day:%d %b %Y %H:%M}"
 
 
+def format_when(then: int, now: int) -> str:
+    """Format a moment with its age: `21 Nov 14:05 (5m ago)`."""
+    return f"{format_moment(then, now)} ({format_ago(then, now)})"
+
+
 def local_time(millis: int) -> datetime:
     """Return the local time; the first or last there is, where the calendar ends within the hours of the time zone."""
     try:

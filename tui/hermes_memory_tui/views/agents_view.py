@@ -101,28 +101,28 @@ class AgentsView(BaseView[AgentsData]):
         GridColumn(
             "",
             2,
-            value=lambda one, _: GridCell(display_formats.SESSION_SHAPES[one.status], INKS.get(one.status, "dim")),
+            value=lambda row, _: GridCell(display_formats.SESSION_SHAPES[row.status], INKS.get(row.status, "dim")),
         ),
         GridColumn(
             "session",
-            value=lambda one, _: GridCell(
-                to_printable(one.title), ended_ink(one), bold=one.status not in ENDED, name=True
+            value=lambda row, _: GridCell(
+                to_printable(row.title), ended_ink(row), bold=row.status not in ENDED, name=True
             ),
         ),
-        GridColumn("theme", 6, least=70, most=16, value=lambda one, _: GridCell(to_printable(one.theme), "dim")),
-        GridColumn("scope", 6, least=96, most=14, value=lambda one, _: GridCell(to_printable(one.scope or "–"), "dim")),
-        GridColumn("pulse", BEATS, value=lambda one, view: view.pulse_cell(one)),
+        GridColumn("theme", 6, least=70, most=16, value=lambda row, _: GridCell(to_printable(row.theme), "dim")),
+        GridColumn("scope", 6, least=96, most=14, value=lambda row, _: GridCell(to_printable(row.scope or "–"), "dim")),
+        GridColumn("pulse", BEATS, value=lambda row, view: view.pulse_cell(row)),
         GridColumn(
             "seen",
             5,
             right=True,
-            value=lambda one, view: replace(ago_cell(one.heartbeat_at, view.memory.now()), ink=ended_ink(one)),
+            value=lambda row, view: replace(ago_cell(row.heartbeat_at, view.memory.now()), ink=ended_ink(row)),
         ),
-        GridColumn("lease", LEASE + 5, least=60, value=lambda one, view: lease_cell(one, view.memory.now())),
-        GridColumn("turn", 4, right=True, value=lambda one, _: GridCell(str(one.turn), ended_ink(one), value=one.turn)),
-        GridColumn("calls/m", 7, right=True, least=84, value=lambda one, view: view.calls_cell(one)),
+        GridColumn("lease", LEASE + 5, least=60, value=lambda row, view: lease_cell(row, view.memory.now())),
+        GridColumn("turn", 4, right=True, value=lambda row, _: GridCell(str(row.turn), ended_ink(row), value=row.turn)),
+        GridColumn("calls/m", 7, right=True, least=84, value=lambda row, view: view.calls_cell(row)),
         GridColumn(
-            "client", 6, least=96, most=16, value=lambda one, _: GridCell(to_printable(one.client or "–"), "dim")
+            "client", 6, least=96, most=16, value=lambda row, _: GridCell(to_printable(row.client or "–"), "dim")
         ),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -189,16 +189,16 @@ class AgentsView(BaseView[AgentsData]):
 
     def draw(self, data: AgentsData) -> None:
         now = self.memory.now()
-        running = [one for one in data.sessions if one.ended_at is None]
+        running = [session for session in data.sessions if session.ended_at is None]
         if data is not self._rows_of:
             for session in running:
                 pulse = self._pulses.get(session.uid)
                 if pulse is None:
                     pulse = self._pulses[session.uid] = HeartbeatStrip()
                 pulse.record_beat(session.heartbeat_at)
-            self._heard = {one.pid: one.heartbeat_at for one in running if one.pid}
+            self._heard = {session.pid: session.heartbeat_at for session in running if session.pid}
             makers = [partial(make_cell, column, self) for column in self.COLUMNS]
-            self._rows = [LazyRow(one.uid, LazyCells(one, makers), partial(filter_text, one)) for one in data.sessions]
+            self._rows = [LazyRow(row.uid, LazyCells(row, makers), partial(filter_text, row)) for row in data.sessions]
             self._rows_of = data
         else:
             for row in self._rows:
@@ -221,7 +221,7 @@ class AgentsView(BaseView[AgentsData]):
             self.grid.show(self._rows)
         self.hosts.display = bool(data.hosts)
         self.hosts.show([host_row(state, now) for state in data.hosts])
-        self.processes.show([to_row(self.processes.columns, one.pid, one, now) for one in data.holders])
+        self.processes.show([to_row(self.processes.columns, holder.pid, holder, now) for holder in data.holders])
 
     def pulse_cell(self, session: Session) -> GridCell:
         beats = None if session.status in ENDED else self._pulses.get(session.uid)
@@ -285,7 +285,7 @@ class AgentsView(BaseView[AgentsData]):
             *(context_record_line(telling, now) for telling in tellings),
             Content(""),
             heading_line("recent writes", "U: undo all"),
-            *(change_summary_line(one, names, now) for one in wrote),
+            *(change_summary_line(change, names, now) for change in wrote),
             *(
                 []
                 if self.data.bridge
@@ -336,8 +336,8 @@ class AgentsView(BaseView[AgentsData]):
         self.ask_then(Question("revoke token", lines, alarm=True), lambda _: self._revoke(token))
 
     def _revoke(self, token: str) -> None:
-        said = f"token {to_printable(token)} revoked"
-        self.writes.run(lambda: self.memory.run_write(lambda store: store.credentials.revoke(token), said, back=""))
+        result = f"token {to_printable(token)} revoked"
+        self.writes.run(lambda: self.memory.run_write(lambda store: store.credentials.revoke(token), result, back=""))
 
 
 def host_row(state: HostState, now: int) -> GridRow:
@@ -351,9 +351,9 @@ def host_row(state: HostState, now: int) -> GridRow:
 
 
 def filter_text(session: Session) -> str:
-    said = (session.title, session.theme, session.scope, session.client, session.status.value)
+    texts = (session.title, session.theme, session.scope, session.client, session.status.value)
     ended = "ended" if session.status in ENDED else None
-    return "\n".join([to_printable(text) for text in (*said, ended) if text])
+    return "\n".join([to_printable(text) for text in (*texts, ended) if text])
 
 
 def make_cell(column: GridColumn, view: AgentsView, session: Session) -> GridCell:

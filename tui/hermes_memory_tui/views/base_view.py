@@ -370,9 +370,9 @@ class BaseView(MemoryScreen, Generic[T]):
 
     def show_read_error(self, error: StoreError | None) -> None:
         """Show in the title that the store cannot be read, for as long as that lasts."""
-        known, self._trouble = self._trouble, error
+        previous, self._trouble = self._trouble, error
         self._update_title_error()
-        if error is not None and known is None:
+        if error is not None and previous is None:
             self.show_error(error)
 
     def _update_title_error(self) -> None:

@@ -99,7 +99,7 @@ class ContextView(BaseView[ContextData]):
             choice = store.context.choose(theme, situation, budget)
             valued = [*choice.given, *choice.left_out]
             ranked = store.context.load_facts(valued)
-        by_key = {one.key: one for one in valued}
+        by_key = {candidate.key: candidate for candidate in valued}
         return ContextData(themes, theme, block, ranked, {fact.uid: by_key[fact.id] for fact in ranked}, budget)
 
     def draw(self, data: ContextData) -> None:
@@ -107,8 +107,8 @@ class ContextView(BaseView[ContextData]):
         rows, total = [], 0
         for fact in data.ranked:
             is_included = fact.id in included
-            one = data.candidates[fact.uid]
-            total += one.cost if is_included else 0
+            candidate = data.candidates[fact.uid]
+            total += candidate.cost if is_included else 0
             ink = "" if is_included else "dim"
             rows.append(
                 GridRow(
@@ -116,9 +116,10 @@ class ContextView(BaseView[ContextData]):
                     (
                         GridCell("● in" if is_included else "○ out", "hot" if is_included else "dim"),
                         GridCell(to_printable(fact.notation), ink),
-                        self.pending_cell(fact.uid) or GridCell(reason_lines.format_reason_names(one.parts), "dim"),
-                        GridCell(f"{one.value:.1f}", "dim", value=one.value),
-                        GridCell(str(one.cost), ink, value=one.cost),
+                        self.pending_cell(fact.uid)
+                        or GridCell(reason_lines.format_reason_names(candidate.parts), "dim"),
+                        GridCell(f"{candidate.value:.1f}", "dim", value=candidate.value),
+                        GridCell(str(candidate.cost), ink, value=candidate.cost),
                         GridCell(str(total) if is_included else "·", "dim", value=total if is_included else -1),
                     ),
                 )
@@ -150,11 +151,11 @@ class ContextView(BaseView[ContextData]):
         return "context block", lines
 
     def _why(self, uid: str) -> list[Line]:
-        one = self.data.candidates.get(uid) if self.data is not None else None
-        if self.data is None or one is None:
+        candidate = self.data.candidates.get(uid) if self.data is not None else None
+        if self.data is None or candidate is None:
             return []
         is_given = any(fact.uid == uid for fact in self.data.block.facts)
-        lines = reason_lines.format_reason_lines(one.parts, one.value, one.cost)
+        lines = reason_lines.format_reason_lines(candidate.parts, candidate.value, candidate.cost)
         title = heading_line("why this" if is_given else "why not", "" if is_given else "others are worth more a token")
         return [title, *(Content.styled(line, "$dim") for line in lines[:-1]), Content(lines[-1]), Content("")]
 
@@ -175,7 +176,8 @@ class ContextView(BaseView[ContextData]):
         return None if fact is None else CaseDraft(fact.theme, start=CaseStart(), lines=(fact.notation,))
 
     def _fact(self) -> Fact | None:
-        return None if self.data is None else next((one for one in self.data.ranked if one.uid == self.grid.key), None)
+        ranked = () if self.data is None else self.data.ranked
+        return next((fact for fact in ranked if fact.uid == self.grid.key), None)
 
     def action_pin(self) -> None:
         self._act(lambda facts: bulk_actions.UNPIN if all(fact.pinned for fact in facts) else bulk_actions.PIN)

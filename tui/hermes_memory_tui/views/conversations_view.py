@@ -87,11 +87,11 @@ class ConversationsView(PagedView[ConversationsData]):
 
     def load(self, store: Store) -> ConversationsData:
         themes, words = store.themes(), self.filter.input.value.strip()
-        found = store.turns.by_uids(self._of_fact)
-        if found and not words:
-            session = found[0].session
-            same = store.turns.list(found[0].theme, session=session, limit=self.limit) if session else []
-            older = [one for one in reversed(found) if one not in same]
+        sources = store.turns.by_uids(self._of_fact)
+        if sources and not words:
+            session = sources[0].session
+            same = store.turns.list(sources[0].theme, session=session, limit=self.limit) if session else []
+            older = [turn for turn in reversed(sources) if turn not in same]
             return ConversationsData(themes, [*same, *older], len(same) < self.limit)
         if words:
             return ConversationsData(
@@ -121,8 +121,8 @@ class ConversationsView(PagedView[ConversationsData]):
         if searched:
             self.filter.show_match_count(f"{len(data.turns)} found")
         if self._of_fact and not searched:
-            who = to_printable(data.turns[0].title or "no session") if data.turns else "messages erased since"
-            self.grid.set_subtitle(f"{who}, esc: all conversations")
+            title = to_printable(data.turns[0].title or "no session") if data.turns else "messages erased since"
+            self.grid.set_subtitle(f"{title}, esc: all conversations")
         self.grid.show([to_row(self.COLUMNS, turn.uid, turn, at) for turn in data.turns])
 
         if self._sought:
@@ -147,17 +147,15 @@ class ConversationsView(PagedView[ConversationsData]):
         if turn is None:
             return "message", [Content.styled("no message selected", "$dim")]
         now = self.memory.now()
-        said = turn.content[:SHOWN_CHARS]
+        content = turn.content[:SHOWN_CHARS]
         lines: list[Line] = [
             labelled_value("role", to_printable(turn.role)),
-            labelled_value(
-                "when", f"{display_formats.format_moment(turn.at, now)} ({display_formats.format_ago(turn.at, now)})"
-            ),
+            labelled_value("when", display_formats.format_when(turn.at, now)),
             labelled_value("session", to_printable(turn.title or turn.session or "none")),
             labelled_value("theme", to_printable(turn.theme)),
             *(labelled_value(label, value) for label, value in origin_values(turn.origin) if label != "session"),
             Content(""),
-            *(Content(to_printable(one)) for one in said.splitlines()),
+            *(Content(to_printable(line)) for line in content.splitlines()),
         ]
         if len(turn.content) > SHOWN_CHARS:
             left = len(turn.content) - SHOWN_CHARS
@@ -172,22 +170,22 @@ class ConversationsView(PagedView[ConversationsData]):
         """Return the messages just before and after, in the same session."""
         assert self.data is not None
         same = sorted(
-            (one for one in self.data.turns if (one.theme, one.session) == (turn.theme, turn.session)),
-            key=lambda one: one.at,
+            (other for other in self.data.turns if (other.theme, other.session) == (turn.theme, turn.session)),
+            key=lambda other: other.at,
         )
         place = same.index(turn)
-        around = [one for one in same[max(0, place - 3) : place + 4] if one is not turn]
+        around = [other for other in same[max(0, place - 3) : place + 4] if other is not turn]
         if not around:
             return []
         return [
             heading_line("surrounding messages"),
             *(
                 Content.assemble(
-                    ("← " if one.at <= turn.at else "→ ", "$dim"),
-                    (f"{to_printable(one.role):<11}", "$dim"),
-                    display_formats.shortened_text(to_printable(" ".join(one.content.split())), 200),
+                    ("← " if other.at <= turn.at else "→ ", "$dim"),
+                    (f"{to_printable(other.role):<11}", "$dim"),
+                    display_formats.shortened_text(to_printable(" ".join(other.content.split())), 200),
                 )
-                for one in around
+                for other in around
             ),
             Content(""),
             key_hint_line(("/", "search messages")),
@@ -226,7 +224,7 @@ class ConversationsView(PagedView[ConversationsData]):
             lambda _: self.writes.run(
                 lambda: self.memory.run_write(
                     lambda store: store.turns.purge(theme),
-                    lambda gone: f"{display_formats.pluralise(gone, 'message')} purged",
+                    lambda count: f"{display_formats.pluralise(count, 'message')} purged",
                     back=FINAL,
                 )
             ),

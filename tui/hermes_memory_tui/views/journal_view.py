@@ -151,7 +151,7 @@ class JournalView(PagedView[JournalPage]):
 
     def on_filter_line_query_changed(self) -> None:
         try:
-            wanted = self.memory.read_now(partial(parse_journal_filter, self.filter.input.value))
+            journal_filter = self.memory.read_now(partial(parse_journal_filter, self.filter.input.value))
         except StoreError as error:
             self._line_refused = True
             self.filter.show_query_error(str(error))
@@ -159,8 +159,8 @@ class JournalView(PagedView[JournalPage]):
         if self._line_refused:
             self._line_refused = False
             self.redraw()
-        if wanted != self._wanted:
-            self._wanted = wanted
+        if journal_filter != self._wanted:
+            self._wanted = journal_filter
             self.reload_first_page()
 
     # What a person does
@@ -196,8 +196,8 @@ class JournalView(PagedView[JournalPage]):
             self.app.call_from_thread(self._show_verification, check)
 
     def _show_verification(self, check: Check) -> None:
-        said = f"✓ {check.detail}" if check.ok else f"Hash chain broken: {check.detail}"
-        self.notify(said, severity="information" if check.ok else "error", timeout=8, markup=False)
+        message = f"✓ {check.detail}" if check.ok else f"Hash chain broken: {check.detail}"
+        self.notify(message, severity="information" if check.ok else "error", timeout=8, markup=False)
 
 
 def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> list[GridRow]:
@@ -210,7 +210,7 @@ def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> lis
     if fold.size == 1:
         return [head]
     number = GridCell(str(fold.first), "dim")
-    found = [GridRow(FoldKey(fold.first), (number, *head.cells[1:]))]
+    listed = [GridRow(FoldKey(fold.first), (number, *head.cells[1:]))]
     for row in rows or ():
         foot = "└ " if row.seq == fold.first else "├ "
         subject = foot + change_subject(row, page.named)
@@ -218,13 +218,13 @@ def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> lis
         cells[1] = GridCell("")
         if row.actor == fold.lead.actor:
             cells[3] = GridCell("")
-        found.append(GridRow(row.seq, tuple(cells)))
+        listed.append(GridRow(row.seq, tuple(cells)))
     if rows and len(rows) < fold.size:
         left = display_formats.pluralise(fold.size - len(rows), "row")
         cells = [GridCell("") for _ in head.cells]
         cells[5] = GridCell(f"└ {left} more: enter", "dim")
-        found.append(GridRow(FoldKey(fold.first, is_rest=True), tuple(cells)))
-    return found
+        listed.append(GridRow(FoldKey(fold.first, is_rest=True), tuple(cells)))
+    return listed
 
 
 def journal_row(change: Change, verb: str, subject: str, hue: int, now: int) -> GridRow:
@@ -259,9 +259,7 @@ def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str],
         ),
         Content(""),
         labelled_value("by", display_formats.actor_name(lead.actor)),
-        labelled_value(
-            "when", f"{display_formats.format_moment(lead.at, now)} ({display_formats.format_ago(lead.at, now)})"
-        ),
+        labelled_value("when", display_formats.format_when(lead.at, now)),
         labelled_value("theme", to_printable(lead.theme)),
         labelled_value("rows", f"#{fold.first}{more}"),
         *(labelled_value(label, value) for label, value in origin_values(lead.origin)),

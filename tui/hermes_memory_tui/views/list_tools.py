@@ -135,8 +135,8 @@ class ListTools:
             with open(path, "x", encoding="utf-8", newline="", opener=filesystem.open_private) as file:
                 file.write(self._grid.to_text(path.suffix))
         except OSError as error:
-            why = f"cannot write {path}: {error.strerror or error}"
-            self._screen.notify(why, severity="error", timeout=8, markup=False)
+            message = f"cannot write {path}: {error.strerror or error}"
+            self._screen.notify(message, severity="error", timeout=8, markup=False)
         else:
             done = self._screen.memory.record_unjournaled(
                 ActionResult(f"{pluralise(self._grid.row_count, 'row')} written to {path.absolute()}", back="")

@@ -113,7 +113,7 @@ class PressureView(BaseView[PressureData]):
         home, files, lost, trouble = memory_files.hermes_home(), [], [], ""
         try:
             if not self.memory.is_past:  # nothing says what the files were
-                files = [one for one in memory_files.file_pressures(home) if one.file.path.exists()]
+                files = [pressure for pressure in memory_files.file_pressures(home) if pressure.file.path.exists()]
                 lost = eviction_archive.load_evicted_entries(home)
         except StoreError as error:
             trouble = str(error)
@@ -124,13 +124,13 @@ class PressureView(BaseView[PressureData]):
         rows = [self._theme_row(theme, hues[theme.name], data) for theme in data.themes]
         rows += [host_file_row(file) for file in data.files]
         if data.evicted:
-            cost = sum(one.tokens for one in data.evicted)
-            told = f"{pluralise(len(data.evicted), 'entry', 'entries')}, {pluralise(cost, 'token')}"
+            cost = sum(entry.tokens for entry in data.evicted)
+            size = f"{pluralise(len(data.evicted), 'entry', 'entries')}, {pluralise(cost, 'token')}"
             blank = GridCell("")
             rows.append(
                 GridRow(
                     "archive",
-                    (GridCell("▫", "dim"), GridCell("ARCHIVE.jsonl"), GridCell(told, "dim"), blank, blank, blank),
+                    (GridCell("▫", "dim"), GridCell("ARCHIVE.jsonl"), GridCell(size, "dim"), blank, blank, blank),
                 )
             )
         self.grid.empty = ("No themes yet.",)
@@ -155,12 +155,12 @@ class PressureView(BaseView[PressureData]):
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         assert self.data is not None
-        theme = next((one for one in self.data.themes if one.name == key), None)
+        theme = next((summary for summary in self.data.themes if summary.name == key), None)
         if theme is not None:
             return f"pressure of {to_printable(theme.name)}", self._theme_text(theme)
         if key == "archive":
             return "evicted by the host", self._evicted_text()
-        file = next((one for one in self.data.files if one.file.path.name == key), None)
+        file = next((pressure for pressure in self.data.files if pressure.file.path.name == key), None)
         if file is not None:
             return file.file.path.name, self._file_text(file)
         return "pressure", [Content.styled("nothing selected", "$dim")]
@@ -190,13 +190,13 @@ class PressureView(BaseView[PressureData]):
         ]
         plan = self._plan(theme.name)
         coming = next_effective_level(theme, plan)
-        for level, (pct, what) in STEPS.items():
+        for level, (pct, relief) in STEPS.items():
             moves = plan.get(level, [])
             mark = " ← next" if level is coming and moves else ""
             lines.append(
                 Content.assemble(
                     (f"at {pct} %  ", f"bold ${level.value}"),
-                    (what, "bold"),
+                    (relief, "bold"),
                     (f"  {pluralise(len(moves), 'fact')}{mark}", "$dim"),
                 )
             )
@@ -243,7 +243,7 @@ class PressureView(BaseView[PressureData]):
             ),
             Content(""),
             *map(style_diff_line, report.diff.splitlines()),
-            *(Content.styled(f"kept: {to_printable(str(kept))}", "$dim") for kept in report.kept),
+            *(Content.styled(f"kept: {to_printable(str(notation))}", "$dim") for notation in report.kept),
         ]
         return [*lines, Content(""), key_hint_line(("L", "run (keeps a backup)"), ("u", "undo"))]
 
@@ -268,10 +268,10 @@ class PressureView(BaseView[PressureData]):
             Content("Evicted by the host to make room; no longer visible to agents."),
             Content(""),
         ]
-        for one in self.data.evicted:
-            label = " ".join(part for part in (one.kind, one.at) if part)
+        for entry in self.data.evicted:
+            label = " ".join(part for part in (entry.kind, entry.at) if part)
             lines.append(
-                Content.assemble((f"{to_printable(label)}  " if label else "", "$dim"), to_printable(one.text))
+                Content.assemble((f"{to_printable(label)}  " if label else "", "$dim"), to_printable(entry.text))
             )
         return [*lines, Content(""), key_hint_line(("L", "import as cold facts"))]
 
@@ -281,7 +281,7 @@ class PressureView(BaseView[PressureData]):
         if self.data is None:
             return
         key = self.grid.key
-        theme = next((one for one in self.data.themes if one.name == key), None)
+        theme = next((summary for summary in self.data.themes if summary.name == key), None)
         try:
             if theme is not None:
                 self._ask_relief(theme)
@@ -295,8 +295,8 @@ class PressureView(BaseView[PressureData]):
     def action_projects(self) -> None:
         """Preview a theme for each project; where that is chosen, the split of the selected theme, else of `default`."""
         selected = self.grid.key
-        known = self.data is not None and any(theme.name == selected for theme in self.data.themes)
-        source = str(selected) if known else DEFAULT
+        is_theme = self.data is not None and any(theme.name == selected for theme in self.data.themes)
+        source = str(selected) if is_theme else DEFAULT
         try:
             if self.memory.read_now(lambda store: store.place_themes.is_by_project):
                 self._ask_split(self.memory.read_now(lambda store: store.theme_split.plan(source)))
@@ -383,11 +383,11 @@ class PressureView(BaseView[PressureData]):
             Content(f"{entries}, each to be a fact of theme {to_printable(theme)}:"),
             Content("cold, searchable, not in any context. ARCHIVE.jsonl is not changed."),
         ]
-        found = list(self.data.evicted)
-        self.ask_then(Question("import evicted entries", lines), lambda _: self._rescue(theme, found))
+        evicted = list(self.data.evicted)
+        self.ask_then(Question("import evicted entries", lines), lambda _: self._rescue(theme, evicted))
 
-    def _rescue(self, theme: str, found: list[EvictedEntry]) -> None:
-        self.writes.run(lambda: self.memory.run_grouped_write(partial(rescue_entries, theme, found), rescue_summary))
+    def _rescue(self, theme: str, entries: list[EvictedEntry]) -> None:
+        self.writes.run(lambda: self.memory.run_grouped_write(partial(rescue_entries, theme, entries), rescue_summary))
 
     def _ask_files(self) -> None:
         reports = [self._report("MEMORY.md"), self._report("USER.md")]
@@ -445,11 +445,11 @@ def relief_move_line(move: ReliefMove) -> Content:
 def relieve_theme(theme: str, level: PressureLevel, store: Store) -> str:
     """Relieve a theme now, and summarise what happened to which facts, with the first names of each kind."""
     changed = store.pressure.relieve(theme, level)
-    found = store.facts.by_uids(changed.uids)
+    facts = store.facts.by_uids(changed.uids)
     moved: dict[Tier, list[str]] = {}
     for uid in changed.uids:
-        if uid in found:
-            moved.setdefault(found[uid].tier, []).append(fact_name(found[uid]))
+        if uid in facts:
+            moved.setdefault(facts[uid].tier, []).append(fact_name(facts[uid]))
     return (
         "; ".join(f"{BECAME.get(tier, tier.value)} {format_names(names)}" for tier, names in moved.items())
         or "nothing moved"
@@ -473,27 +473,27 @@ def format_growth(history: Sequence[int]) -> str:
     return "unchanged" if not change else f"{change:+,} character" + ("" if abs(change) == 1 else "s")
 
 
-def rescue_entries(theme: str, found: Sequence[EvictedEntry], store: Store) -> tuple[int, int]:
+def rescue_entries(theme: str, entries: Sequence[EvictedEntry], store: Store) -> tuple[int, int]:
     """Import evicted entries as cold facts, and return how many are new and how many existed already."""
-    made, known = [], 0
+    made, present = [], 0
     limit = store.policies.for_theme(theme).fact_chars
-    for one in found[::-1]:
-        for said in one.lines(limit):
-            result = store.facts.write(theme, said, writer=Writer.AGENT)
-            known += not result.created
+    for entry in entries[::-1]:
+        for notation in entry.lines(limit):
+            result = store.facts.write(theme, notation, writer=Writer.AGENT)
+            present += not result.created
             made += [result.fact.uid] if result.created and result.suspicion is None else []
     if made:
         store.facts.cool(made)
-    return len(made), known
+    return len(made), present
 
 
 def rescue_summary(counts: tuple[int, int]) -> str:
-    made, known = counts
-    return f"{pluralise(made, 'fact')} imported" + (f", {known} already present" if known else "")
+    made, present = counts
+    return f"{pluralise(made, 'fact')} imported" + (f", {present} already present" if present else "")
 
 
 def files_relief_summary(report: OptimizeReport) -> str:
     both = ", ".join(
-        f"{one.path.name} {one.before_pct:.0f}% → {one.after_pct:.0f}%" for one in (report.memory, report.user)
+        f"{file.path.name} {file.before_pct:.0f}% → {file.after_pct:.0f}%" for file in (report.memory, report.user)
     )
     return f"{both}; {pluralise(report.migrated_count, 'fact')} moved to the memory"

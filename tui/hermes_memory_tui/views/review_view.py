@@ -106,17 +106,17 @@ class ReviewView(BaseView[ReviewQueue]):
         self.grid.show(
             [
                 GridRow(
-                    one.fact.uid,
+                    entry.fact.uid,
                     (
-                        GridCell(display_formats.format_age(one.at, now), "dim", value=now - one.at),
-                        GridCell("■", f"mark-{hues.get(one.fact.theme, 0)}"),
-                        GridCell(to_printable(one.source or display_formats.author_name(one.fact))),
-                        self.pending_cell(one.fact.uid, to_printable(one.fact.notation))
-                        or GridCell(to_printable(one.fact.notation), bold=True),
-                        GridCell(to_printable(explain_rule(one.why)), "warning"),
+                        GridCell(display_formats.format_age(entry.at, now), "dim", value=now - entry.at),
+                        GridCell("■", f"mark-{hues.get(entry.fact.theme, 0)}"),
+                        GridCell(to_printable(entry.source or display_formats.author_name(entry.fact))),
+                        self.pending_cell(entry.fact.uid, to_printable(entry.fact.notation))
+                        or GridCell(to_printable(entry.fact.notation), bold=True),
+                        GridCell(to_printable(explain_rule(entry.why)), "warning"),
                     ),
                 )
-                for one in data.waiting
+                for entry in data.waiting
             ]
         )
 
@@ -152,32 +152,30 @@ class ReviewView(BaseView[ReviewQueue]):
         except StoreError as error:
             self.show_error(error)
             return
-        said = Content.styled("not in the vault", "$dim") if secret is None else Content(to_printable(secret))
-        self.app.push_screen(Question(f"secret {to_printable(name)}", [said]))
+        value = Content.styled("not in the vault", "$dim") if secret is None else Content(to_printable(secret))
+        self.app.push_screen(Question(f"secret {to_printable(name)}", [value]))
 
     @property
     def selected_entry(self) -> QuarantinedFact | None:
         if self.data is None:
             return None
-        return next((one for one in self.data.waiting if one.fact.uid == self.grid.key), None)
+        return next((entry for entry in self.data.waiting if entry.fact.uid == self.grid.key), None)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
-        one = self.selected_entry
-        if one is None or self.data is None:
+        entry = self.selected_entry
+        if entry is None or self.data is None:
             return "review", self._rules()
-        fact, now = one.fact, self.memory.now()
+        fact, now = entry.fact, self.memory.now()
         return "quarantined", [
             Content.styled(f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
             Content(to_printable(fact.content)),
             Content(""),
-            labelled_value("rule", Content.styled(to_printable(explain_rule(one.why)), "$warning")),
-            labelled_value("source", to_printable(one.source or "unknown")),
+            labelled_value("rule", Content.styled(to_printable(explain_rule(entry.why)), "$warning")),
+            labelled_value("source", to_printable(entry.source or "unknown")),
             labelled_value("author", display_formats.author_name(fact)),
             labelled_value("theme", to_printable(fact.theme)),
             labelled_value("scope", to_printable(fact.scope or "no scope")),
-            labelled_value(
-                "when", f"{display_formats.format_moment(one.at, now)} ({display_formats.format_ago(one.at, now)})"
-            ),
+            labelled_value("when", display_formats.format_when(entry.at, now)),
             Content(""),
             key_hint_line(("A", "approve"), ("e", "edit"), ("D", "reject"), ("R", "source rules")),
             Content(""),
@@ -208,27 +206,27 @@ class ReviewView(BaseView[ReviewQueue]):
         if self.data is not None:
             self.draw(self.data)
 
-    def _settle(self, act: Callable[[Store, list[str]], object], said: str) -> None:
+    def _settle(self, act: Callable[[Store, list[str]], object], outcome: str) -> None:
         """Decide on the marked facts, else on the one under the cursor, in one change."""
         uids = self.grid.selected_keys
-        found = [one.fact for one in self.data.waiting if one.fact.uid in uids] if self.data is not None else []
-        if not found:
+        facts = [entry.fact for entry in self.data.waiting if entry.fact.uid in uids] if self.data is not None else []
+        if not facts:
             return
         if self.gathering.is_on:
             self.gathering.add_change(
-                "approve" if said == "approved" else "reject", found, then=self.grid.action_unmark
+                "approve" if outcome == "approved" else "reject", facts, then=self.grid.action_unmark
             )
             return
-        what = display_formats.fact_name(found[0])
-        if len(found) > 1:
-            what = display_formats.pluralise(len(found), "fact")
-        self.writes.run(lambda: self.memory.run_write(lambda store: act(store, uids), f"{what} {said}"))
+        subject = display_formats.fact_name(facts[0])
+        if len(facts) > 1:
+            subject = display_formats.pluralise(len(facts), "fact")
+        self.writes.run(lambda: self.memory.run_write(lambda store: act(store, uids), f"{subject} {outcome}"))
 
     def action_edit(self) -> None:
-        one = self.selected_entry
-        if one is not None:
+        entry = self.selected_entry
+        if entry is not None:
             editor = FactEditor(
-                one.fact, self.memory.store.policies.for_theme(one.fact.theme).fact_chars, None, self._save
+                entry.fact, self.memory.store.policies.for_theme(entry.fact.theme).fact_chars, None, self._save
             )
             self.app.push_screen(editor)
 
@@ -274,5 +272,5 @@ class ReviewView(BaseView[ReviewQueue]):
 
 
 def secret_fact(store: Store, theme: str, name: str) -> Fact | None:
-    found = store.search.find(theme, f'"{name}"', limit=5).facts
-    return next((fact for fact in found if f"‹secret:{name}›" in fact.content), None)
+    facts = store.search.find(theme, f'"{name}"', limit=5).facts
+    return next((fact for fact in facts if f"‹secret:{name}›" in fact.content), None)

@@ -133,19 +133,16 @@ class ScopesView(BaseView[ScopesData]):
             return "scope", [Content.styled("no scope selected", "$dim")]
         facts = self._newest.get(scope.uid)
         if facts is None:
-            wanted = FactFilter(theme=scope.theme, scopes=frozenset({scope.label}))
+            query = FactFilter(theme=scope.theme, scopes=frozenset({scope.label}))
             facts = self._newest[scope.uid] = self.memory.read_now(
-                lambda store: store.facts.page(wanted, limit=NEWEST).facts
+                lambda store: store.facts.page(query, limit=NEWEST).facts
             )
         now = self.memory.now()
         return f"scope {to_printable(scope.label)}", [
             lifecycle_line(scope.status),
             Content(""),
             labelled_value("theme", to_printable(scope.theme)),
-            labelled_value(
-                "opened",
-                f"{display_formats.format_moment(scope.opened_at, now)} ({display_formats.format_ago(scope.opened_at, now)})",
-            ),
+            labelled_value("opened", display_formats.format_when(scope.opened_at, now)),
             *scope_age_lines(scope, now),
             *tier_count_lines(scope),
             *similar_scope_lines(scope, self.data.scopes),
@@ -170,8 +167,8 @@ class ScopesView(BaseView[ScopesData]):
 
     @property
     def selected_scopes(self) -> list[Scope]:
-        wanted = set(self.grid.selected_keys)
-        return [scope for scope in self.data.scopes if scope.uid in wanted] if self.data is not None else []
+        uids = set(self.grid.selected_keys)
+        return [scope for scope in self.data.scopes if scope.uid in uids] if self.data is not None else []
 
     def action_close_scope(self) -> None:
         self._act_on_scopes("close", self.memory.close_scope)
@@ -190,13 +187,13 @@ class ScopesView(BaseView[ScopesData]):
         elif scopes:
             lines = [scope_line(scope) for scope in scopes]
             lines.append(Content.styled("One change; u undoes it.", "$dim"))
-            what = display_formats.pluralise(len(scopes), "scope")
+            noun = display_formats.pluralise(len(scopes), "scope")
             self.grid.let_go(self.grid.selected_keys)
             self.ask_then(
-                Question(f"{word} {what}", lines),
+                Question(f"{word} {noun}", lines),
                 lambda _: self.writes.run(
                     lambda: self.memory.run_grouped_write(
-                        lambda _: [act(scope.theme, scope.label) for scope in scopes], f"{word} of {what} done"
+                        lambda _: [act(scope.theme, scope.label) for scope in scopes], f"{word} of {noun} done"
                     ),
                     self.grid.action_unmark,
                 ),
@@ -232,7 +229,7 @@ class ScopesView(BaseView[ScopesData]):
         if any(scope.theme != theme for scope in scopes):
             self.notify("The marked scopes belong to several themes; merge one theme at a time.", severity="warning")
             return
-        near = [one.label for one in similar_scopes(scopes[0], self.data.scopes)]
+        near = [peer.label for peer in similar_scopes(scopes[0], self.data.scopes)]
         targets = [
             scope for scope in self.data.scopes if scope.theme == theme and (marked or scope.uid != scopes[0].uid)
         ]
@@ -294,9 +291,9 @@ def scope_row(scope: Scope, hue: int, now: int) -> GridRow:
     ink = "dim" if closed else ""
 
     def number(*tiers: Tier) -> GridCell:
-        found = sum(scope.facts.get(tier, 0) for tier in tiers)
+        count = sum(scope.facts.get(tier, 0) for tier in tiers)
         return GridCell(
-            display_formats.abbreviate_number(found) if found else "·", ink if found else "dim", value=found
+            display_formats.abbreviate_number(count) if count else "·", ink if count else "dim", value=count
         )
 
     return GridRow(
@@ -350,9 +347,9 @@ def scope_state_text(scope: Scope) -> str:
 
 def lifecycle_line(status: ScopeStatus) -> Content:
     parts: list[str | tuple[str, str]] = []
-    for one in (ScopeStatus.OPEN, ScopeStatus.COOLING, ScopeStatus.CLOSED):
-        here = one is status
-        parts.append((f"{display_formats.SCOPE_SHAPES[one]} {one.value}", f"bold ${INKS[one]}" if here else "$dim"))
+    for step in (ScopeStatus.OPEN, ScopeStatus.COOLING, ScopeStatus.CLOSED):
+        here = step is status
+        parts.append((f"{display_formats.SCOPE_SHAPES[step]} {step.value}", f"bold ${INKS[step]}" if here else "$dim"))
         parts.append((" ──▶ ", "$dim"))
     return Content.assemble(*parts[:-1])
 
@@ -384,19 +381,19 @@ def closing_reason(closed_by: str | None) -> str:
     if closed_by is None:
         return "no reason recorded"
     kind, _, more = closed_by.partition(":")
-    said = WHY.get(kind.strip())
-    if said is None:
+    reason = WHY.get(kind.strip())
+    if reason is None:
         return to_printable(closed_by)
-    return said + (f" ({to_printable(more.strip())})" if more.strip() else "")
+    return reason + (f" ({to_printable(more.strip())})" if more.strip() else "")
 
 
 def tier_count_lines(scope: Scope) -> Sequence[Line]:
-    said = [
+    counts = [
         f"{display_formats.TIER_SHAPES[tier]} {display_formats.format_count(scope.facts[tier])} {tier.value}"
         for tier in Tier
         if scope.facts.get(tier)
     ]
-    return [labelled_value("facts", "   ".join(said) or "none")]
+    return [labelled_value("facts", "   ".join(counts) or "none")]
 
 
 def similar_scopes(scope: Scope, scopes: Sequence[Scope]) -> list[Scope]:
@@ -408,8 +405,8 @@ def similar_scopes(scope: Scope, scopes: Sequence[Scope]) -> list[Scope]:
         is_alike = digits == their_digits
         return is_alike and (mine == theirs or difflib.SequenceMatcher(a=mine, b=theirs).ratio() >= ALIKE)
 
-    others = (one for one in scopes if one.theme == scope.theme and one.uid != scope.uid and is_similar(one.label))
-    return list(islice(others, 5))
+    peers = (peer for peer in scopes if peer.theme == scope.theme and peer.uid != scope.uid and is_similar(peer.label))
+    return list(islice(peers, 5))
 
 
 @lru_cache(maxsize=100_000)
@@ -424,10 +421,10 @@ def normalise_label(label: str) -> tuple[str, str]:
 
 
 def similar_scope_lines(scope: Scope, scopes: Sequence[Scope]) -> Sequence[Line]:
-    found = similar_scopes(scope, scopes)
-    if not found:
+    peers = similar_scopes(scope, scopes)
+    if not peers:
         return []
-    names = ", ".join(f"{to_printable(one.label)} ({display_formats.pluralise(one.live, 'fact')})" for one in found)
+    names = ", ".join(f"{to_printable(peer.label)} ({display_formats.pluralise(peer.live, 'fact')})" for peer in peers)
     return [
         Content(""),
         Content.styled(f"similar names: {names}", "$warning"),
@@ -437,7 +434,7 @@ def similar_scope_lines(scope: Scope, scopes: Sequence[Scope]) -> Sequence[Line]
 
 def find_rename_problem(scope: Scope, scopes: Sequence[Scope], label: str) -> str | None:
     """Return why a scope cannot have this label, or None."""
-    if label != scope.label and any(one.theme == scope.theme and one.label == label for one in scopes):
+    if label != scope.label and any(peer.theme == scope.theme and peer.label == label for peer in scopes):
         return f"scope {to_printable(label)} exists; type another name, or esc and m to merge into it"
     return label_problem(label)
 

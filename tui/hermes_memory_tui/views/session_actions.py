@@ -52,8 +52,8 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
         rows, names = memory.read_view(partial(load_named_rows, fold=fold, limit=MOST_PREVIEWED))
         return rows, names, memory.preview_undo_change(lead, fold.changes)
 
-    def ask(found: tuple[list[Change], dict[int, str], Sequence[str]]) -> None:
-        rows, names, left = found
+    def ask(preview: tuple[list[Change], dict[int, str], Sequence[str]]) -> None:
+        rows, names, left = preview
         lines: list[Line] = [
             Content(f"This change has {display_formats.pluralise(fold.size, 'row')}; they are undone together."),
             Content.styled(
@@ -94,33 +94,33 @@ def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str]
 def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
     def read(store: Store) -> tuple[list[Change], dict[int, str]]:
         wrote = [
-            one for one in changes_by_session(store, session, 200) if one.undoes is None and one.entity in UNDOABLE
+            row for row in changes_by_session(store, session, 200) if row.undoes is None and row.entity in UNDOABLE
         ]
-        standing = [one for one in wrote if not store.undo.is_undone(one.change)]
+        standing = [row for row in wrote if not store.undo.is_undone(row.change)]
         return standing, change_names(store, standing)
 
     def look() -> tuple[list[Change], dict[int, str], UndoResult | None]:
         standing, names = view.memory.read_view(read)
-        found = view.memory.preview_undo_session(session.theme, session.name) if standing else None
-        return standing, names, found
+        result = view.memory.preview_undo_session(session.theme, session.name) if standing else None
+        return standing, names, result
 
     def ask(seen: tuple[list[Change], dict[int, str], UndoResult | None]) -> None:
-        standing, names, found = seen
-        if found is None:
+        standing, names, result = seen
+        if result is None:
             view.notify("Nothing to undo in this session.", timeout=4)
             return
         now = view.memory.now()
-        undone = [one for one in standing if one.seq in found.undone]
-        more = len(found.undone) - 14
+        undone = [row for row in standing if row.seq in result.undone]
+        more = len(result.undone) - 14
         lines: list[Line] = [
             Content.assemble(
                 "Undo all writes of ", (to_printable(session.title), "bold"), " that are still in effect."
             ),
             Content.styled("ctrl+r redoes.", "$dim"),
             Content(""),
-            *(change_summary_line(one, names, now) for one in undone[:14]),
+            *(change_summary_line(row, names, now) for row in undone[:14]),
             *([Content.styled(f"and {display_formats.pluralise(more, 'more row')}", "$dim")] if more > 0 else []),
-            *left_lines(found.left),
+            *left_lines(result.left),
         ]
         view.ask_then(
             Question(f"undo writes of {to_printable(session.title)}", lines),
@@ -137,7 +137,7 @@ def left_lines(left: Sequence[str]) -> list[Line]:
     return [
         Content(""),
         Content.styled(f"left as is ({len(left)}):", "bold"),
-        *(Content.styled(to_printable(format_refusal(why)), "$warning") for why in left[:LEFT_SHOWN]),
+        *(Content.styled(to_printable(format_refusal(reason)), "$warning") for reason in left[:LEFT_SHOWN]),
         *([Content.styled(f"and {more} more", "$dim")] if more > 0 else []),
     ]
 
@@ -166,32 +166,32 @@ def end_session(memory: Memory, session: Session) -> Any:
 
 def session_origin_lines(session: Session) -> Sequence[Line]:
     client, version = split_client_version(session.client) if session.client else ("unknown", None)
-    said = " ".join(filter(None, (client, session.client_version or version)))
-    lines = [labelled_value("client", to_printable(said))]
+    text = " ".join(filter(None, (client, session.client_version or version)))
+    lines = [labelled_value("client", to_printable(text))]
     return lines if session.project is None else [*lines, labelled_value("project", to_printable(session.project))]
 
 
 def changes_by_session(store: Store, session: Session, limit: int) -> list[Change]:
     try:
-        found = store.journal.changes(
+        changes = store.journal.changes(
             actor=f"session:{session.name}", theme=session.theme, limit=2 * limit, newest_first=True
         )
     except UnknownSession:
         return []
-    return [change for change in found if change.entity in ("fact", "scope")][:limit]
+    return [change for change in changes if change.entity in ("fact", "scope")][:limit]
 
 
 def checkpoint_lines(session: Session, now: int) -> Sequence[Line]:
-    kept = session.checkpoint
-    if not kept:
+    checkpoint = session.checkpoint
+    if not checkpoint:
         return []
-    at = kept.get("at")
-    known = {"turn": kept.get("turn"), "scope": kept.get("scope"), "writes": kept.get("writes")}
-    said = ", ".join(f"{name} {to_printable(str(value))}" for name, value in known.items() if value is not None)
-    more = {name: value for name, value in kept.items() if name not in (*known, "at")}
+    at = checkpoint.get("at")
+    values = {"turn": checkpoint.get("turn"), "scope": checkpoint.get("scope"), "writes": checkpoint.get("writes")}
+    text = ", ".join(f"{name} {to_printable(str(value))}" for name, value in values.items() if value is not None)
+    more = {name: value for name, value in checkpoint.items() if name not in (*values, "at")}
     lines = [
         labelled_value(
-            "checkpoint", said + (f", {display_formats.format_moment(at, now)}" if isinstance(at, int) else "")
+            "checkpoint", text + (f", {display_formats.format_moment(at, now)}" if isinstance(at, int) else "")
         )
     ]
     if more:
@@ -200,12 +200,12 @@ def checkpoint_lines(session: Session, now: int) -> Sequence[Line]:
     return lines
 
 
-def context_record_line(one: ContextRecord, now: int) -> Content:
+def context_record_line(record: ContextRecord, now: int) -> Content:
     return Content.assemble(
-        (f"{display_formats.format_age(one.at, now):>4}  ", "$dim"),
-        (f"{to_printable(one.kind):<8}", "bold"),
-        f" {display_formats.pluralise(len(one.facts), 'fact')}",
-        (f"  {to_printable(one.why)}" if one.why else "", "$dim"),
+        (f"{display_formats.format_age(record.at, now):>4}  ", "$dim"),
+        (f"{to_printable(record.kind):<8}", "bold"),
+        f" {display_formats.pluralise(len(record.facts), 'fact')}",
+        (f"  {to_printable(record.why)}" if record.why else "", "$dim"),
     )
 
 

@@ -104,12 +104,12 @@ class SessionView(BaseView[SessionActivity]):
         ]
 
     def load(self, store: Store) -> SessionActivity:
-        one = self._session
-        wrote = changes_by_session(store, one, MAX_EVENTS)
+        session = self._session
+        wrote = changes_by_session(store, session, MAX_EVENTS)
         return SessionActivity(
-            store.sessions.get(one.theme, one.name),
+            store.sessions.get(session.theme, session.name),
             self._calls,
-            store.context_records.list(one.theme, one.name, limit=MAX_EVENTS),
+            store.context_records.list(session.theme, session.name, limit=MAX_EVENTS),
             wrote,
             change_names(store, wrote),
         )
@@ -120,9 +120,9 @@ class SessionView(BaseView[SessionActivity]):
         if kind in ("all", "calls"):
             events += [(call["at"], call_list_row(call, now)) for call in data.calls]
         if kind in ("all", "context"):
-            events += [(one.at, context_record_row(one, now)) for one in data.told]
+            events += [(record.at, context_record_row(record, now)) for record in data.told]
         if kind in ("all", "writes"):
-            events += [(one.at, change_row(one, data.named, now)) for one in data.wrote]
+            events += [(change.at, change_row(change, data.named, now)) for change in data.wrote]
         events.sort(key=lambda event: -event[0])
         self.grid.empty = ("No activity yet.", "", "calls, context and writes appear here live")
         is_cut = max(len(data.calls), len(data.told), len(data.wrote)) >= MAX_EVENTS
@@ -145,18 +145,18 @@ class SessionView(BaseView[SessionActivity]):
         kind, number = key
         now = self.memory.now()
         if kind == "context":
-            place = next((place for place, one in enumerate(data.told) if one.id == number), None)
+            place = next((place for place, record in enumerate(data.told) if record.id == number), None)
             if place is not None:
                 return "context", self._context_text(data.told, place)
         if kind == "write":
-            change = next((one for one in data.wrote if one.seq == number), None)
+            change = next((change for change in data.wrote if change.seq == number), None)
             if change is not None:
                 return "write", [
                     *change_text.change_detail(change, data.named, now),
                     Content(""),
                     *self._session_lines(),
                 ]
-        call = next((one for one in data.calls if one["number"] == number), None)
+        call = next((entry for entry in data.calls if entry["number"] == number), None)
         if kind == "call" and call is not None:
             return "call", [*call_detail(call, now), Content(""), *self._session_lines()]
         return "session", self._session_lines()
@@ -181,44 +181,42 @@ class SessionView(BaseView[SessionActivity]):
         ]
 
     def _context_text(self, tellings: list[ContextRecord], place: int) -> Sequence[Line]:
-        told = tellings[place]
+        record = tellings[place]
         now = self.memory.now()
-        before = next((telling for telling in tellings[place + 1 :] if telling.kind == told.kind), None)
-        facts, earlier = self._facts(told), self._facts(before) if before is not None else []
+        before = next((telling for telling in tellings[place + 1 :] if telling.kind == record.kind), None)
+        facts, earlier = self._facts(record), self._facts(before) if before is not None else []
         lines: list[Line] = [
             Content.assemble(
-                (to_printable(told.kind), "bold"), (f"  {to_printable(told.why)}" if told.why else "", "")
+                (to_printable(record.kind), "bold"), (f"  {to_printable(record.why)}" if record.why else "", "")
             ),
-            labelled_value(
-                "when", f"{display_formats.format_moment(told.at, now)} ({display_formats.format_ago(told.at, now)})"
-            ),
+            labelled_value("when", display_formats.format_when(record.at, now)),
             labelled_value(
                 "size",
-                f"{display_formats.pluralise(len(told.facts), 'fact')}, {display_formats.pluralise(told.tokens, 'token')}",
+                f"{display_formats.pluralise(len(record.facts), 'fact')}, {display_formats.pluralise(record.tokens, 'token')}",
             ),
-            labelled_value("why", context_reason(told)),
+            labelled_value("why", context_reason(record)),
             Content(""),
         ]
         if self._compare and before is not None:
             lines.append(heading_line("diff to previous", display_formats.format_ago(before.at, now)))
             return [*lines, *compare_contexts(earlier, facts), Content(""), key_hint_line(("=", "hide diff"))]
-        lines.append(heading_line("content", "and why" if told.reasons is not None else ""))
+        lines.append(heading_line("content", "and why" if record.reasons is not None else ""))
         for fact in facts:
-            lines += [fact_line(fact), *reason_line(told, fact)]
-        left_out = self._left_out(told)
+            lines += [fact_line(fact), *reason_line(record, fact)]
+        left_out = self._left_out(record)
         if left_out:
             lines += [Content(""), heading_line("left out", "the best, and why")]
             for fact in left_out:
-                lines += [fact_line(fact, "$dim"), *reason_line(told, fact)]
+                lines += [fact_line(fact, "$dim"), *reason_line(record, fact)]
         return [
             *lines,
             *([Content(""), key_hint_line(("=", "diff to previous"))] if before is not None else []),
         ]
 
-    def _facts(self, told: ContextRecord) -> list[RecordedFact]:
-        if told.id not in self._known:
-            self._known[told.id] = self.memory.read_now(lambda store: store.context_records.facts(told))
-        return self._known[told.id]
+    def _facts(self, record: ContextRecord) -> list[RecordedFact]:
+        if record.id not in self._known:
+            self._known[record.id] = self.memory.read_now(lambda store: store.context_records.facts(record))
+        return self._known[record.id]
 
     def action_make_test(self) -> None:
         ask_for_test(self, self._draft_case())
@@ -230,17 +228,17 @@ class SessionView(BaseView[SessionActivity]):
         kind, number = self.grid.key
         record = self._find_record(kind, number)
         wrote = [
-            format_notation(one.after["type"], one.after["target"], one.after["content"])
-            for one in self.data.wrote
-            if kind == "write" and one.seq == number and one.after and {"type", "target", "content"} <= one.after.keys()
+            format_notation(row.after["type"], row.after["target"], row.after["content"])
+            for row in self.data.wrote
+            if kind == "write" and row.seq == number and row.after and {"type", "target", "content"} <= row.after.keys()
         ]
         question = self._find_question(kind, number)
         if question and not ((record and record.why) or "").startswith(question.removesuffix("…")):
             return CaseDraft(self.data.session.theme, ask=question)  # its record is not written yet
         if record is None and not wrote:
             return None
-        given = [] if record is None else [fact.notation for fact in self._facts(record) if fact.notation is not None]
-        lines = tuple(dict.fromkeys([*wrote, *given]))
+        texts = [] if record is None else [fact.notation for fact in self._facts(record) if fact.notation is not None]
+        lines = tuple(dict.fromkeys([*wrote, *texts]))
         left_out = (
             [] if record is None else [fact.notation for fact in self._left_out(record) if fact.notation is not None]
         )
@@ -254,23 +252,23 @@ class SessionView(BaseView[SessionActivity]):
         """Return what a call asked; None for other rows, and for calls that ask nothing."""
         assert self.data is not None
         calls = (call for call in self.data.calls if kind == "call" and call["number"] == number)
-        return next((one.get("about") for one in calls if one["tool"] in ASKING_TOOLS), None)
+        return next((call.get("about") for call in calls if call["tool"] in ASKING_TOOLS), None)
 
     def _find_record(self, kind: str, number: int) -> ContextRecord | None:
         """Return the context record of a row: itself, or the last one before a call or a write."""
         assert self.data is not None
         if kind == "context":
-            return next((one for one in self.data.told if one.id == number), None)
+            return next((record for record in self.data.told if record.id == number), None)
         times = [call["at"] for call in self.data.calls if kind == "call" and call["number"] == number]
-        times += [one.at for one in self.data.wrote if kind == "write" and one.seq == number]
-        return next((one for one in self.data.told if times and one.at <= times[0]), None)
+        times += [change.at for change in self.data.wrote if kind == "write" and change.seq == number]
+        return next((record for record in self.data.told if times and record.at <= times[0]), None)
 
-    def _left_out(self, told: ContextRecord) -> list[RecordedFact]:
-        if told.reasons is None or not told.reasons.left_out:
+    def _left_out(self, record: ContextRecord) -> list[RecordedFact]:
+        if record.reasons is None or not record.reasons.left_out:
             return []
-        if told.id not in self._left:
-            self._left[told.id] = self.memory.read_now(lambda store: store.context_records.left_out(told))
-        return self._left[told.id]
+        if record.id not in self._left:
+            self._left[record.id] = self.memory.read_now(lambda store: store.context_records.left_out(record))
+        return self._left[record.id]
 
     def action_back(self) -> None:
         if self.focused is self.pages or self.has_class("-show-text"):
@@ -307,15 +305,15 @@ def call_list_row(call: dict[str, Any], now: int) -> GridRow:
     )
 
 
-def context_record_row(told: ContextRecord, now: int) -> GridRow:
+def context_record_row(record: ContextRecord, now: int) -> GridRow:
     return GridRow(
-        ("context", told.id),
+        ("context", record.id),
         (
-            GridCell(display_formats.format_age(told.at, now), "dim", value=now - told.at),
+            GridCell(display_formats.format_age(record.at, now), "dim", value=now - record.at),
             GridCell("● context", "hot"),
-            GridCell(to_printable(told.kind)),
-            GridCell(to_printable(told.why or "")),
-            GridCell(display_formats.pluralise(len(told.facts), "fact"), "dim"),
+            GridCell(to_printable(record.kind)),
+            GridCell(to_printable(record.why or "")),
+            GridCell(display_formats.pluralise(len(record.facts), "fact"), "dim"),
         ),
     )
 
@@ -347,28 +345,28 @@ def call_detail(call: dict[str, Any], now: int) -> Sequence[Line]:
     return lines
 
 
-def context_reason(told: ContextRecord) -> str:
+def context_reason(record: ContextRecord) -> str:
     """Return why a context record contains these facts."""
-    if told.reasons is not None:
-        return f"{to_printable(told.kind)}: worth most a token where the session works, within the budget"
-    return f"query {to_printable(told.why)!r}" if told.why else f"tool {to_printable(told.kind)}"
+    if record.reasons is not None:
+        return f"{to_printable(record.kind)}: worth most a token where the session works, within the budget"
+    return f"query {to_printable(record.why)!r}" if record.why else f"tool {to_printable(record.kind)}"
 
 
 def fact_line(fact: RecordedFact, ink: str = "") -> Line:
     """Return a fact of a record, with a note where it says something else now."""
-    said = "(purged)" if fact.notation is None else to_printable(fact.notation)
-    return Content.assemble((said, "$dim" if fact.notation is None else ink), (change_note(fact), "$warning"))
+    text = "(purged)" if fact.notation is None else to_printable(fact.notation)
+    return Content.assemble((text, "$dim" if fact.notation is None else ink), (change_note(fact), "$warning"))
 
 
-def reason_line(told: ContextRecord, fact: RecordedFact) -> list[Line]:
+def reason_line(record: ContextRecord, fact: RecordedFact) -> list[Line]:
     """Return why a fact was given, or left out; nothing where that was not recorded."""
-    reasons = told.reasons
-    known = (*reasons.given, *reasons.left_out) if reasons is not None else ()
-    one = next((one for one in known if one.uid == fact.uid), None)
-    if one is None:
+    reasons = record.reasons
+    candidates = (*reasons.given, *reasons.left_out) if reasons is not None else ()
+    candidate = next((candidate for candidate in candidates if candidate.uid == fact.uid), None)
+    if candidate is None:
         return []
-    parts = "  ".join(f"{to_printable(name)} {value:+.1f}" for name, value in one.parts)
-    return [Content.styled(f"    {reason_lines.format_worth(one.value, one.tokens)}  {parts}", "$dim")]
+    parts = "  ".join(f"{to_printable(name)} {value:+.1f}" for name, value in candidate.parts)
+    return [Content.styled(f"    {reason_lines.format_worth(candidate.value, candidate.tokens)}  {parts}", "$dim")]
 
 
 def change_note(fact: RecordedFact) -> str:
@@ -377,18 +375,18 @@ def change_note(fact: RecordedFact) -> str:
 
 def compare_contexts(before: Sequence[RecordedFact], after: Sequence[RecordedFact]) -> Sequence[Line]:
     """Compare two context records line by line: lines that were added, removed, moved, and that stayed."""
-    found = compare_lines(*([one.notation or "(purged)" for one in some] for some in (before, after)))
-    return [difference_line(one) for one in found] or [Content.styled("empty in both", "$dim")]
+    differences = compare_lines(*([fact.notation or "(purged)" for fact in some] for some in (before, after)))
+    return [difference_line(difference) for difference in differences] or [Content.styled("empty in both", "$dim")]
 
 
-def difference_line(one: LineDifference) -> Line:
+def difference_line(difference: LineDifference) -> Line:
     """Return a line of a comparison, with a sign and a colour for what became of it."""
-    text = to_printable(one.text)
-    if one.before is None:
+    text = to_printable(difference.text)
+    if difference.before is None:
         return Content.styled(f"+ {text}", "$success")
-    if one.after is None:
+    if difference.after is None:
         return Content.styled(f"- {text}", "$error")
-    if not one.moved:
+    if not difference.moved:
         return Content.styled(f"  {text}", "$dim")
-    places = f" from {one.before + 1} to {one.after + 1}" if one.before != one.after else ""
+    places = f" from {difference.before + 1} to {difference.after + 1}" if difference.before != difference.after else ""
     return Content.assemble(("↕ ", "$accent"), text, (f"  (moved{places})", "$dim"))

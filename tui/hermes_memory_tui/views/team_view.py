@@ -52,7 +52,7 @@ class TeamData:
         return bool(self.sync and self.sync.get("configured"))
 
     def theme_status(self, theme: str) -> dict[str, Any]:
-        return next((one for one in (self.sync or {}).get("themes", ()) if one.get("theme") == theme), {})
+        return next((entry for entry in (self.sync or {}).get("themes", ()) if entry.get("theme") == theme), {})
 
 
 class TeamView(BaseView[TeamData]):
@@ -100,10 +100,10 @@ class TeamView(BaseView[TeamData]):
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
         columns = (
-            GridColumn("ago", 4, right=True, value=lambda one, at: ago_cell(one.at, at.now)),
-            GridColumn("theme", 6, most=16, value=lambda one, _: GridCell(to_printable(one.theme), "dim")),
-            GridColumn("kept", value=lambda one, _: GridCell(format_sync_row(one.mine), bold=True)),
-            GridColumn("overridden", value=lambda one, _: GridCell(format_sync_row(one.theirs), "warning")),
+            GridColumn("ago", 4, right=True, value=lambda conflict, at: ago_cell(conflict.at, at.now)),
+            GridColumn("theme", 6, most=16, value=lambda conflict, _: GridCell(to_printable(conflict.theme), "dim")),
+            GridColumn("kept", value=lambda conflict, _: GridCell(format_sync_row(conflict.mine), bold=True)),
+            GridColumn("overridden", value=lambda conflict, _: GridCell(format_sync_row(conflict.theirs), "warning")),
         )
         self.conflicts = Grid(columns, id="grid-below")
         self._sync: dict[str, Any] | None = None
@@ -125,9 +125,9 @@ class TeamView(BaseView[TeamData]):
     def load(self, store: Store) -> TeamData:
         themes = store.themes()
         shared = {theme.name: store.policies.for_theme(theme.name).carrier is not None for theme in themes}
-        waiting, conflicts = store.sync.outbox.pending_counts(), store.sync.standing.conflicts()
+        pending, conflicts = store.sync.outbox.pending_counts(), store.sync.standing.conflicts()
         sync = None if self.memory.is_past else self._sync
-        return TeamData(themes, shared, waiting, conflicts, str(store.policies.path), sync)
+        return TeamData(themes, shared, pending, conflicts, str(store.policies.path), sync)
 
     def draw(self, data: TeamData) -> None:
         at = RowContext(self.memory.now(), palettes.theme_hues(theme.name for theme in data.themes))
@@ -143,12 +143,12 @@ class TeamView(BaseView[TeamData]):
         )
         self.grid.show([team_theme_row(theme, at.hues[theme.name], data) for theme in data.themes])
         self.conflicts.display = bool(data.conflicts)
-        self.conflicts.show([to_row(self.conflicts.columns, one.uid, one, at) for one in data.conflicts])
+        self.conflicts.show([to_row(self.conflicts.columns, conflict.uid, conflict, at) for conflict in data.conflicts])
 
     @property
     def conflict(self) -> SyncConflict | None:
-        found = self.data.conflicts if self.data is not None else []
-        return next((one for one in found if one.uid == self.conflicts.key), None)
+        conflicts = self.data.conflicts if self.data is not None else []
+        return next((conflict for conflict in conflicts if conflict.uid == self.conflicts.key), None)
 
     def on_line_list_moved(self, message: LineList.Moved) -> None:
         super().on_line_list_moved(message)
@@ -172,41 +172,41 @@ class TeamView(BaseView[TeamData]):
 
     def action_pause(self) -> None:
         paused = bool(self.data and self.data.sync and self.data.sync.get("paused"))
-        said = "Sync resumed." if paused else "Sync paused; writes are queued."
-        self._request_sync("resume" if paused else "pause", said)
+        message = "Sync resumed." if paused else "Sync paused; writes are queued."
+        self._request_sync("resume" if paused else "pause", message)
 
-    def _request_sync(self, action: str, said: str) -> None:
-        self.run_worker(lambda: self._show_answer(action, said), thread=True, group="sync")
+    def _request_sync(self, action: str, message: str) -> None:
+        self.run_worker(lambda: self._show_answer(action, message), thread=True, group="sync")
 
-    def _show_answer(self, action: str, said: str) -> None:
+    def _show_answer(self, action: str, message: str) -> None:
         answer = bridge_client.request_sync(self.memory.path, action)
         if answer is None:
-            said = "No bridge is running. Start it with: hermes-memory-bridge start"
+            message = "No bridge is running. Start it with: hermes-memory-bridge start"
         elif "error" in answer:
-            said = str(answer["error"].get("message", "the bridge rejected the request"))
-        self.app.call_from_thread(self._show_setup_hint, said, answer is not None and "error" not in answer)
+            message = str(answer["error"].get("message", "the bridge rejected the request"))
+        self.app.call_from_thread(self._show_setup_hint, message, answer is not None and "error" not in answer)
 
-    def _show_setup_hint(self, said: str, well: bool) -> None:
+    def _show_setup_hint(self, message: str, well: bool) -> None:
         if well:
-            said = self.memory.record_unjournaled(ActionResult(said.removesuffix("."))).message
-        self.notify(said, severity="information" if well else "warning", timeout=6, markup=False)
+            message = self.memory.record_unjournaled(ActionResult(message.removesuffix("."))).message
+        self.notify(message, severity="information" if well else "warning", timeout=6, markup=False)
         self.reload()
 
     def action_keep(self, keep: Keep) -> None:
-        one = self.conflict
-        if one is None:
+        conflict = self.conflict
+        if conflict is None:
             self.notify("No conflicts.", timeout=4)
             return
-        said = {"mine": "current version kept", "theirs": "overridden version restored", "both": "both versions kept"}[
+        done = {"mine": "current version kept", "theirs": "overridden version restored", "both": "both versions kept"}[
             keep
         ]
-        dialog = Question(f"keep {keep}", conflict_detail(one, self.memory.now()))
+        dialog = Question(f"keep {keep}", conflict_detail(conflict, self.memory.now()))
         self.ask_then(
             dialog,
             lambda _: self.writes.run(
                 lambda: self.memory.run_write(
-                    lambda store: store.sync.standing.resolve(one.uid, keep, theme=one.theme),
-                    f"conflict resolved: {said}",
+                    lambda store: store.sync.standing.resolve(conflict.uid, keep, theme=conflict.theme),
+                    f"conflict resolved: {done}",
                 )
             ),
         )
@@ -221,11 +221,11 @@ class TeamView(BaseView[TeamData]):
         self.ask_then(Question("take back a teammate's facts", lines, type_in="role"), self._preview_taking_back)
 
     def _preview_taking_back(self, role: str) -> None:
-        def ask(found: UndoResult) -> None:
-            facts = display_formats.pluralise(len(found.uids), "fact")
+        def ask(result: UndoResult) -> None:
+            facts = display_formats.pluralise(len(result.uids), "fact")
             lines: list[Line] = [
                 Content(f"{facts} of {to_printable(role)} would be taken back."),
-                *left_lines(found.left),
+                *left_lines(result.left),
             ]
             self.ask_then(
                 Question(f"take back {facts}", lines),
@@ -247,9 +247,9 @@ class TeamView(BaseView[TeamData]):
 
 def team_theme_row(theme: ThemeSummary, hue: int, data: TeamData) -> GridRow:
     allowed = data.shared[theme.name]
-    told = data.theme_status(theme.name)
-    waits, behind = told.get("waiting", data.waiting.get(theme.name, 0)), told.get("behind")
-    state = told.get("state") if allowed and data.is_configured else "not configured" if allowed else "–"
+    status = data.theme_status(theme.name)
+    waits, behind = status.get("waiting", data.waiting.get(theme.name, 0)), status.get("behind")
+    state = status.get("state") if allowed and data.is_configured else "not configured" if allowed else "–"
     ink = "success" if state in CALM else "dim" if state in ("–", "not configured", None) else "warning"
     return GridRow(
         theme.name,
@@ -275,83 +275,84 @@ def format_sync_row(row: SyncRow) -> str:
     return to_printable(format_notation(str(kind), str(target), row.content) if target else f"scope {row.content}")
 
 
-def conflict_detail(one: SyncConflict, now: int) -> Sequence[Line]:
+def conflict_detail(clash: SyncConflict, now: int) -> Sequence[Line]:
     """Return both versions of a conflict, and how to resolve it."""
-    why = "concurrent edits" if one.why == "concurrent" else "two facts for one target"
+    cause = "concurrent edits" if clash.why == "concurrent" else "two facts for one target"
     lines: list[Line] = [
         Content.assemble(
-            (why, "bold"), (f"  {display_formats.format_ago(one.at, now)}, theme {to_printable(one.theme)}", "$dim")
+            (cause, "bold"),
+            (f"  {display_formats.format_ago(clash.at, now)}, theme {to_printable(clash.theme)}", "$dim"),
         ),
         Content(""),
         heading_line("kept"),
-        Content(format_sync_row(one.mine)),
-        labelled_value("by", to_printable(str(one.mine.attrs.get("by", "unknown")))),
+        Content(format_sync_row(clash.mine)),
+        labelled_value("by", to_printable(str(clash.mine.attrs.get("by", "unknown")))),
         Content(""),
         heading_line("overridden"),
-        Content(format_sync_row(one.theirs)),
-        labelled_value("by", to_printable(str(one.theirs.attrs.get("by", "unknown")))),
+        Content(format_sync_row(clash.theirs)),
+        labelled_value("by", to_printable(str(clash.theirs.attrs.get("by", "unknown")))),
     ]
-    if one.mine.content and one.theirs.content and one.mine.content != one.theirs.content:
+    if clash.mine.content and clash.theirs.content and clash.mine.content != clash.theirs.content:
         lines += [
             Content(""),
-            marked_difference(one.mine.content, one.theirs.content, "-", "$error"),
-            marked_difference(one.theirs.content, one.mine.content, "+", "$success"),
+            marked_difference(clash.mine.content, clash.theirs.content, "-", "$error"),
+            marked_difference(clash.theirs.content, clash.mine.content, "+", "$success"),
         ]
     return [*lines, Content(""), key_hint_line(("<", "keep current"), (">", "use overridden"), ("&", "keep both"))]
 
 
 def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
-    sync, told = data.sync or {}, data.theme_status(theme)
+    sync, status = data.sync or {}, data.theme_status(theme)
     last = sync.get("last_exchange")
     lines: list[Line] = [
         Content.styled(to_printable(str(sync.get("words") or sync.get("state") or "")), "bold"),
         Content(""),
         labelled_value(
             "pending",
-            display_formats.pluralise(int(told.get("waiting") or data.waiting.get(theme, 0)), "row"),
+            display_formats.pluralise(int(status.get("waiting") or data.waiting.get(theme, 0)), "row"),
         ),
-        labelled_value("behind", display_formats.pluralise(int(told.get("behind") or 0), "row")),
-        labelled_value("pushed", display_formats.format_count(int(told.get("pushed") or 0))),
-        labelled_value("pulled", display_formats.format_count(int(told.get("pulled") or 0))),
+        labelled_value("behind", display_formats.pluralise(int(status.get("behind") or 0), "row")),
+        labelled_value("pushed", display_formats.format_count(int(status.get("pushed") or 0))),
+        labelled_value("pulled", display_formats.format_count(int(status.get("pulled") or 0))),
         labelled_value(
             "last",
             display_formats.format_ago(last, now) if isinstance(last, int) else to_printable(str(last or "not yet")),
         ),
         labelled_value("conflicts", str(sum(conflict.theme == theme for conflict in data.conflicts))),
         labelled_value("rejected", display_formats.format_count(int(sync.get("refused_count") or 0))),
-        labelled_value("chats", conversation_sync_text(told.get("turns"))),
+        labelled_value("chats", conversation_sync_text(status.get("turns"))),
     ]
     if "collected" in sync:
         at = sync["collected"]
-        said = display_formats.format_ago(at, now) if isinstance(at, int) else "never: the owner runs `team collect`"
-        lines.append(labelled_value("erased", f"purged words, from the database's files: {said}"))
+        moment = display_formats.format_ago(at, now) if isinstance(at, int) else "never: the owner runs `team collect`"
+        lines.append(labelled_value("erased", f"purged words, from the database's files: {moment}"))
     if sync.get("warning"):
         lines += [Content(""), Content.styled(to_printable(str(sync["warning"])), "$warning")]
     if sync.get("uncurated"):
         cold = display_formats.pluralise(int(sync["uncurated"]), "fact")
         lines.append(labelled_value("kept cold", f"{cold} that no curator made hot; in Facts: cooled:uncurated"))
     if sync.get("aside_count"):
-        held = display_formats.pluralise(int(sync["aside_count"]), "row")
-        lines.append(labelled_value("held back", f"{held}; see `hermes-memory-bridge sync status`"))
-    if told.get("words"):
-        lines += [Content(""), Content.styled(to_printable(str(told["words"])), "$warning")]
+        rows = display_formats.pluralise(int(sync["aside_count"]), "row")
+        lines.append(labelled_value("held back", f"{rows}; see `hermes-memory-bridge sync status`"))
+    if status.get("words"):
+        lines += [Content(""), Content.styled(to_printable(str(status["words"])), "$warning")]
     if not data.shared.get(theme):
         lines += [Content(""), *allow_theme_lines(data)]
     return [*lines, Content(""), key_hint_line(("S", "sync now"), ("Z", "pause or resume"))]
 
 
-def conversation_sync_text(waiting: object) -> str:
+def conversation_sync_text(pending: object) -> str:
     """Return whether the captured turns of a theme are shared.
 
     :param waiting: how many turns are pending; None where turns are not shared
     """
-    if not isinstance(waiting, int):
+    if not isinstance(pending, int):
         return "local only (set sync_turns = true to share)"
-    return f"shared; {display_formats.format_count(waiting)} pending"
+    return f"shared; {display_formats.format_count(pending)} pending"
 
 
 def setup_lines(data: TeamData) -> Sequence[Line]:
-    why = (
+    status = (
         to_printable(str((data.sync or {}).get("words") or ""))
         if data.sync
         else "no bridge is running; the bridge does the sync"
@@ -372,7 +373,7 @@ def setup_lines(data: TeamData) -> Sequence[Line]:
         labelled_value("4", "keep a bridge running:", 3),
         labelled_value("", Content.styled("hermes-memory-bridge install-service", "bold"), 3),
         Content(""),
-        labelled_value("now", why or "not configured"),
+        labelled_value("now", status or "not configured"),
     ]
 
 

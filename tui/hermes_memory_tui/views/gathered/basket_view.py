@@ -146,9 +146,9 @@ class BasketView(BaseView[BasketData]):
         if outcome is None:
             return "result", [Content.styled("The memory is open read-only: nothing can be done.", "$warning")]
         lines: list[Line] = []
-        found = self._find(key)
-        if found is not None:
-            lines += selection_lines(*found)
+        pair = self._find(key)
+        if pair is not None:
+            lines += selection_lines(*pair)
         for before, after in outcome.changed_contexts:
             lines += context_lines(before, after)
         if not outcome.changed_contexts:
@@ -162,12 +162,10 @@ class BasketView(BaseView[BasketData]):
             if rest > 0:
                 lines.append(Content.styled(f"  and {rest:,} more", "$dim"))
             lines.append(Content(""))
-        if found is not None and len(found[0].change.subjects) > 1:
+        if pair is not None and len(pair[0].change.subjects) > 1:
+            lines += [heading_line("facts of this change" if pair[0].change.subjects[0].entity == "fact" else "scopes")]
             lines += [
-                heading_line("facts of this change" if found[0].change.subjects[0].entity == "fact" else "scopes")
-            ]
-            lines += [
-                Content(f"  {to_printable(subject.name)}  ") + brief(subject) for subject in found[0].change.subjects
+                Content(f"  {to_printable(subject.name)}  ") + brief(subject) for subject in pair[0].change.subjects
             ]
         return "result", lines
 
@@ -203,20 +201,20 @@ class BasketView(BaseView[BasketData]):
             self.reload()
             return
         outcome = self.data.outcome
-        undecided = next((one for one in outcome.changes if one.outdated), None)
+        undecided = next((change for change in outcome.changes if change.outdated), None)
         if undecided is not None:
             self._go_to((undecided.change.number, undecided.outdated[0].gathered.uid))
-            what = display_formats.pluralise(outcome.undecided, "fact")
+            facts = display_formats.pluralise(outcome.undecided, "fact")
             self.notify(
-                f"{what} changed meanwhile: < does yours, > leaves theirs, I ignores it for now. Nothing was done.",
+                f"{facts} changed meanwhile: < does yours, > leaves theirs, I ignores it for now. Nothing was done.",
                 severity="warning",
                 timeout=8,
             )
             return
         if outcome.refused is not None:
             self._go_to((outcome.refused.change.number, ""))
-            said = f"{outcome.refused.change.words} would be refused, so nothing was done: {outcome.refused.refused}"
-            self.notify(said, severity="error", timeout=8, markup=False)
+            message = f"{outcome.refused.change.words} would be refused, so nothing was done: {outcome.refused.refused}"
+            self.notify(message, severity="error", timeout=8, markup=False)
             return
         done = [change for change in changes if not all(subject.waits for subject in change.subjects)]
         if not done:
@@ -257,19 +255,19 @@ class BasketView(BaseView[BasketData]):
         self._show_changed()
 
     def action_take_theirs(self) -> None:
-        found = self._undecided()
-        if found is not None:
-            self._gathered.decide(found[0].change.number, found[1].gathered.uid, None)
+        pair = self._undecided()
+        if pair is not None:
+            self._gathered.decide(pair[0].change.number, pair[1].gathered.uid, None)
             self._show_changed()
 
     def action_take_mine(self) -> None:
-        found = self._undecided()
-        if found is None:
+        pair = self._undecided()
+        if pair is None:
             return
-        if found[1].present is None:
-            self.notify(f"{found[1].gathered.name} is there no more; > takes it out.", severity="warning", markup=False)
+        if pair[1].present is None:
+            self.notify(f"{pair[1].gathered.name} is there no more; > takes it out.", severity="warning", markup=False)
             return
-        self._gathered.decide(found[0].change.number, found[1].gathered.uid, found[1].present)
+        self._gathered.decide(pair[0].change.number, pair[1].gathered.uid, pair[1].present)
         self._show_changed()
 
     def action_put_off(self) -> None:
@@ -302,11 +300,11 @@ class BasketView(BaseView[BasketData]):
             self.app.pop_screen()
 
     def _undecided(self) -> tuple[ChangeOutcome, OutdatedSubject] | None:
-        found = self._find(self.grid.key)
-        if found is None or found[1] is None:
+        pair = self._find(self.grid.key)
+        if pair is None or pair[1] is None:
             self.notify("Nobody changed this meanwhile: there is nothing to decide.", timeout=4)
             return None
-        return found[0], found[1]
+        return pair[0], pair[1]
 
     def _go_to(self, key: RowKey) -> None:
         self.grid.go_to(key)
@@ -321,7 +319,7 @@ class BasketView(BaseView[BasketData]):
 def say_done(outcomes: Sequence[ChangeOutcome]) -> str:
     """Say how many changes were done; what was so already is none, as undo counts it."""
     tried = [outcome for outcome in outcomes if not all(subject.waits for subject in outcome.change.subjects)]
-    done = sum(one.rows > 0 for one in tried)
+    done = sum(outcome.rows > 0 for outcome in tried)
     same = len(tried) - done
     if not done:
         return "nothing to do: all of it is so already"
@@ -331,7 +329,7 @@ def say_done(outcomes: Sequence[ChangeOutcome]) -> str:
 
 def change_rows(change: PendingChange, outcome: ChangeOutcome | None) -> list[GridRow]:
     """Return the row of a change, and one for each of its facts that is to be decided or was put off."""
-    waiting = [subject for subject in change.subjects if subject.waits]
+    skipped = [subject for subject in change.subjects if subject.waits]
     sign, ink, result = "●", "hot", ""
     if outcome is None:
         sign, ink = "○", "dim"
@@ -339,7 +337,7 @@ def change_rows(change: PendingChange, outcome: ChangeOutcome | None) -> list[Gr
         sign, ink, result = "✕", "error", f"refused: {to_printable(str(outcome.refused))}"
     elif outcome.outdated:
         sign, ink, result = "≠", "warning", f"decide again: {len(outcome.outdated)}"
-    elif len(waiting) == len(change.subjects):
+    elif len(skipped) == len(change.subjects):
         sign, ink, result = "…", "dim", "skipped"
     elif not outcome.rows:
         sign, ink, result = "=", "dim", "is so already"
@@ -356,17 +354,17 @@ def change_rows(change: PendingChange, outcome: ChangeOutcome | None) -> list[Gr
             ),
         )
     ]
-    for one in outcome.outdated if outcome is not None else ():
-        result = "is there no more" if one.present is None else f"changed by {to_printable(one.by)}"
-        rows.append(subject_row(change, one.gathered, "≠", result))
-    if len(waiting) < len(change.subjects):
-        rows += [subject_row(change, one, "…", "skipped") for one in waiting]
+    for entry in outcome.outdated if outcome is not None else ():
+        result = "is there no more" if entry.present is None else f"changed by {to_printable(entry.by)}"
+        rows.append(subject_row(change, entry.gathered, "≠", result))
+    if len(skipped) < len(change.subjects):
+        rows += [subject_row(change, subject, "…", "skipped") for subject in skipped]
     return rows
 
 
-def subject_row(change: PendingChange, one: Subject, sign: str, result: str) -> GridRow:
-    cells = (GridCell(sign, "warning"), GridCell("  └"), GridCell(to_printable(one.name)), GridCell(result, "warning"))
-    return GridRow((change.number, one.uid), cells)
+def subject_row(change: PendingChange, item: Subject, sign: str, result: str) -> GridRow:
+    cells = (GridCell(sign, "warning"), GridCell("  └"), GridCell(to_printable(item.name)), GridCell(result, "warning"))
+    return GridRow((change.number, item.uid), cells)
 
 
 def summary(data: BasketData) -> str:
@@ -376,8 +374,8 @@ def summary(data: BasketData) -> str:
     parts = [f"{outcome.undecided} to decide again"] if outcome.undecided else []
     contexts = outcome.changed_contexts
     for before, after in contexts[:1]:
-        came, left = count_differences(compare_lines(before.lines, after.lines))
-        moves = ", ".join(f"{number} {way}" for number, way in ((came, "in"), (left, "out")) if number)
+        added, left = count_differences(compare_lines(before.lines, after.lines))
+        moves = ", ".join(f"{number} {way}" for number, way in ((added, "in"), (left, "out")) if number)
         parts.append(f"context {before.tokens} → {after.tokens} tokens" + (f", {moves}" if moves else ""))
         parts.append(f"gauge {before.gauge.pct:.0f} → {after.gauge.pct:.0f} %")
     if len(contexts) > 1:
@@ -441,15 +439,15 @@ def selection_lines(outcome: ChangeOutcome, undecided: OutdatedSubject | None) -
     return [*lines, Content("")]
 
 
-def decision_lines(change: PendingChange, one: OutdatedSubject) -> list[Line]:
+def decision_lines(change: PendingChange, subject: OutdatedSubject) -> list[Line]:
     lines: list[Line] = []
-    if one.present is None:
-        lines.append(Content.styled(f"{to_printable(one.gathered.name)} is there no more.", "$warning"))
+    if subject.present is None:
+        lines.append(Content.styled(f"{to_printable(subject.gathered.name)} is there no more.", "$warning"))
         return [*lines, key_hint_line((">", "take it out"), ("I", "ignore for now"))]
     lines.append(
-        Content.styled(f"{to_printable(one.gathered.name)} was changed by {to_printable(one.by)}:", "$warning")
+        Content.styled(f"{to_printable(subject.gathered.name)} was changed by {to_printable(subject.by)}:", "$warning")
     )
-    for name, was, now in one.differences:
+    for name, was, now in subject.differences:
         lines += [
             labelled_value(f"{name} was", show_value(was), LABEL),
             labelled_value("is now", show_value(now), LABEL),
@@ -470,9 +468,9 @@ def show_value(value: object) -> str:
     )
 
 
-def brief(one: Subject) -> Content:
+def brief(item: Subject) -> Content:
     """Return a fact or scope in a few words, as it was gathered."""
-    if one.entity == "scope":
-        return Content.styled(f"{one.theme}, {one.state['status']}", "$dim")
-    pinned = ", pinned" if one.state["pinned"] else ""
-    return Content.assemble(to_printable(str(one.state["content"])), (f"  {one.state['tier']}{pinned}", "$dim"))
+    if item.entity == "scope":
+        return Content.styled(f"{item.theme}, {item.state['status']}", "$dim")
+    pinned = ", pinned" if item.state["pinned"] else ""
+    return Content.assemble(to_printable(str(item.state["content"])), (f"  {item.state['tier']}{pinned}", "$dim"))

@@ -224,7 +224,7 @@ class NowView(BaseView[NowState]):
         elif message.list is self.memories:
             self._open_theme(self.memories.key)
         elif message.list is self.attention:
-            note = next((one for one in self.data.notes if one.text == self.attention.key), None)
+            note = next((other for other in self.data.notes if other.text == self.attention.key), None)
             if note is not None:
                 self.inspector.open_view(note.view)
         else:
@@ -244,8 +244,8 @@ class NowView(BaseView[NowState]):
             if view is not None:
                 view.show_line(f"#{number}")
         elif event.session is not None and self.data is not None:
-            found = [agent.session for agent in self.data.agents if agent.session.name == event.session]
-            self._open_agent(next(iter(found), None))
+            sessions = [agent.session for agent in self.data.agents if agent.session.name == event.session]
+            self._open_agent(next(iter(sessions), None))
 
     def _open_agent(self, session: Session | None) -> None:
         from hermes_memory_tui.views.session_view import SessionView
@@ -291,7 +291,7 @@ def day_row(day: ThemeDay, hue: int) -> GridRow:
     alarm = "!" if gauge.level is PressureLevel.CONSOLIDATE else ""
     top = max(*day.written, 1)
     day_line = "".join("·" if not many else format_sparkline([many], top, 1) for many in day.written)
-    given = sum(day.given)
+    total = sum(day.given)
     return GridRow(
         day.theme.name,
         (
@@ -301,7 +301,7 @@ def day_row(day: ThemeDay, hue: int) -> GridRow:
             GridCell(f"{gauge.pct:.0f}%{alarm}", ink, value=gauge.pct),
             GridCell(day_line, "accent"),
             GridCell(str(sum(day.written)), value=sum(day.written)),
-            GridCell(display_formats.abbreviate_number(given), "dim", value=given),
+            GridCell(display_formats.abbreviate_number(total), "dim", value=total),
         ),
     )
 

@@ -92,17 +92,17 @@ class StartView(BaseView[StartData]):
         return next((finding for finding in self.data.findings if finding.path == self.grid.key), None)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
-        one, lines = self.selected_source, self._welcome()
-        if one is None:
+        source, lines = self.selected_source, self._welcome()
+        if source is None:
             return "welcome", lines
         return "welcome", [
             *lines,
             Content(""),
-            heading_line(to_printable(one.title), to_printable(one.name)),
-            labelled_value("file", to_printable(str(one.path))),
-            labelled_value("status", to_printable(one.state)),
+            heading_line(to_printable(source.title), to_printable(source.name)),
+            labelled_value("file", to_printable(str(source.path))),
+            labelled_value("status", to_printable(source.state)),
             Content(""),
-            *next_step_lines(one),
+            *next_step_lines(source),
         ]
 
     def _welcome(self) -> list[Line]:
@@ -120,54 +120,54 @@ class StartView(BaseView[StartData]):
         ]
 
     def open(self, key: object) -> None:
-        one = self.selected_source
-        if one is None or one.done:
+        source = self.selected_source
+        if source is None or source.done:
             return
-        match one.kind:
+        match source.kind:
             case "host":
-                self._preview(one)
+                self._preview(source)
             case "files" | "archive":
                 view = self.inspector.open_view("pressure")
                 if view is not None:
-                    view.grid.go_to("archive" if one.kind == "archive" else one.name)
+                    view.grid.go_to("archive" if source.kind == "archive" else source.name)
             case _:
-                self.app.copy_to_clipboard(open_command(one))
+                self.app.copy_to_clipboard(open_command(source))
                 self.notify("Copied. Quit with q and run the command to open that file.", timeout=6)
 
-    def _preview(self, one: DiscoveredSource) -> None:
+    def _preview(self, source: DiscoveredSource) -> None:
         if self.memory.read_only:
             self.notify("The inspector is open read-only.", severity="warning", timeout=4)
             return
-        self.run_worker(lambda: self._run_preview(one), thread=True, group="connect", exclusive=True)
+        self.run_worker(lambda: self._run_preview(source), thread=True, group="connect", exclusive=True)
 
-    def _run_preview(self, one: DiscoveredSource) -> None:
-        well, said = discovery.connect_discovered_host(one.name, self.memory.path, dry_run=True)
-        self.app.call_from_thread(self._ask if well else self._show_failure, one, said)
+    def _run_preview(self, source: DiscoveredSource) -> None:
+        well, output = discovery.connect_discovered_host(source.name, self.memory.path, dry_run=True)
+        self.app.call_from_thread(self._ask if well else self._show_failure, source, output)
 
-    def _ask(self, one: DiscoveredSource, said: str) -> None:
-        lines: list[Line] = [Content(f"Changes to the configuration of {one.title}:"), Content("")]
-        for text in said.splitlines():
+    def _ask(self, source: DiscoveredSource, output: str) -> None:
+        lines: list[Line] = [Content(f"Changes to the configuration of {source.title}:"), Content("")]
+        for text in output.splitlines():
             style = "$success" if text.startswith("+") else "$error" if text.startswith("-") else "$dim"
             lines.append(Content.styled(to_printable(text), style))
         lines += [Content(""), Content.styled("A backup is kept next to the file.", "$dim")]
-        self.ask_then(Question(f"connect {one.title}", lines), lambda _: self._connect(one))
+        self.ask_then(Question(f"connect {source.title}", lines), lambda _: self._connect(source))
 
-    def _connect(self, one: DiscoveredSource) -> None:
-        self.run_worker(lambda: self._run_connect(one), thread=True, group="connect", exclusive=True)
+    def _connect(self, source: DiscoveredSource) -> None:
+        self.run_worker(lambda: self._run_connect(source), thread=True, group="connect", exclusive=True)
 
-    def _run_connect(self, one: DiscoveredSource) -> None:
-        well, said = discovery.connect_discovered_host(one.name, self.memory.path, dry_run=False)
-        self.app.call_from_thread(self._show_connected if well else self._show_failure, one, said)
+    def _run_connect(self, source: DiscoveredSource) -> None:
+        well, output = discovery.connect_discovered_host(source.name, self.memory.path, dry_run=False)
+        self.app.call_from_thread(self._show_connected if well else self._show_failure, source, output)
 
-    def _show_connected(self, one: DiscoveredSource, said: str) -> None:
-        back = f"To undo: hermes-memory-bridge connect {one.name} --remove"
-        done = self.memory.record_unjournaled(ActionResult(f"{one.title} is connected; restart it", back=back))
+    def _show_connected(self, source: DiscoveredSource, output: str) -> None:
+        back = f"To undo: hermes-memory-bridge connect {source.name} --remove"
+        done = self.memory.record_unjournaled(ActionResult(f"{source.title} is connected; restart it", back=back))
         self.notify(done.message, timeout=6, markup=False)
         self.reload()
 
-    def _show_failure(self, one: DiscoveredSource, said: str) -> None:
+    def _show_failure(self, source: DiscoveredSource, output: str) -> None:
         self.notify(
-            to_printable(said) or f"{one.title} could not be connected.", severity="error", timeout=8, markup=False
+            to_printable(output) or f"{source.title} could not be connected.", severity="error", timeout=8, markup=False
         )
 
     def action_new_fact(self) -> None:
@@ -179,18 +179,18 @@ class StartView(BaseView[StartData]):
         self.reload()
 
 
-def open_command(one: DiscoveredSource) -> str:
-    return f"hermes-memory-tui --db {shlex.quote(str(one.path))}"
+def open_command(source: DiscoveredSource) -> str:
+    return f"hermes-memory-tui --db {shlex.quote(str(source.path))}"
 
 
-def next_step_lines(one: DiscoveredSource) -> list[Line]:
-    if one.done:
+def next_step_lines(source: DiscoveredSource) -> list[Line]:
+    if source.done:
         return [Content.styled("done", "$success")]
-    if one.kind == "old":
+    if source.kind == "old":
         return [
             Content("Can be imported completely:"),
-            key_hint_line(("enter", f"copy the command: {open_command(one)}")),
+            key_hint_line(("enter", f"copy the command: {open_command(source)}")),
         ]
-    if one.kind == "host":
+    if source.kind == "host":
         return [key_hint_line(("enter", "preview the change to its configuration"))]
     return [key_hint_line(("enter", "preview"))]

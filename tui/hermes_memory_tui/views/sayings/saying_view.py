@@ -110,19 +110,19 @@ class SayingView(BaseView[SayingData]):
     def load(self, store: Store) -> SayingData:
         explanation = explain_saying(store, self._saying)
         theme, session = explanation.saying.theme, explanation.saying.session
-        who = None if theme is None else store.names.title_in_theme(theme, session)
-        return SayingData(explanation, find_question(store, explanation.saying), who or session)
+        title = None if theme is None else store.names.title_in_theme(theme, session)
+        return SayingData(explanation, find_question(store, explanation.saying), title or session)
 
     def draw(self, data: SayingData) -> None:
-        found, now = data.explanation, self.memory.now()
+        explanation, now = data.explanation, self.memory.now()
         self.grid.empty = (
             "Nothing in this memory shares rare words with it.",
             "",
             "It may come from the model, or from what the agent read elsewhere.",
-            context_note(found),
+            context_note(explanation),
         )
-        self.grid.set_subtitle(context_note(found))
-        self.grid.show([source_row(source, found, now) for source in found.sources])
+        self.grid.set_subtitle(context_note(explanation))
+        self.grid.show([source_row(source, explanation, now) for source in explanation.sources])
         self._show_saying()
 
     @property
@@ -134,16 +134,16 @@ class SayingView(BaseView[SayingData]):
         """Draw the sentence: words of the fact under the cursor stand out, those of other facts less."""
         if self.data is None:
             return
-        found = self.data.explanation
+        explanation = self.data.explanation
         here = self.source.words if self.source is not None else ()
-        others = {word for source in found.sources for word in source.words}.difference(here)
-        text = to_printable(" ".join(found.saying.text.split()))
+        distant = {word for source in explanation.sources for word in source.words}.difference(here)
+        text = to_printable(" ".join(explanation.saying.text.split()))
         parts: list[Content | tuple[str, str] | str] = []
         for part, is_here in split_at_spans(text, find_word_places(text, here)):
             if is_here:
                 parts.append((part, STYLE))
                 continue
-            spans = find_word_places(part, others)
+            spans = find_word_places(part, distant)
             parts += [(piece, "underline" if hit else "$dim") for piece, hit in split_at_spans(part, spans)]
         self._said.update(Content.assemble(*parts))
         self.query_one("#saying").border_title = to_speaker(self.data, self.memory.now())
@@ -156,7 +156,7 @@ class SayingView(BaseView[SayingData]):
         source, data = self.source, self.data
         if data is None or source is None:
             return "why", [] if data is None else unexplained_lines(data.explanation, self.memory.now())
-        found, now = data.explanation, self.memory.now()
+        explanation, now = data.explanation, self.memory.now()
         wrote = source.then.wrote
         lines: list[Line] = [
             highlight_words(source.then.notation, source.words),
@@ -164,17 +164,15 @@ class SayingView(BaseView[SayingData]):
             Content(""),
             heading_line("why this one"),
             labelled_value("shares", ", ".join(map(to_printable, source.words))),
-            labelled_value("given", describe_given(source, found, now)),
+            labelled_value("given", describe_given(source, explanation, now)),
             Content(""),
             heading_line("where it came from"),
             labelled_value("by", display_formats.actor_name(wrote.actor)),
-            labelled_value(
-                "when", f"{display_formats.format_moment(wrote.at, now)} ({display_formats.format_ago(wrote.at, now)})"
-            ),
+            labelled_value("when", display_formats.format_when(wrote.at, now)),
             labelled_value("change", f"#{wrote.change}, {wrote.op}"),
             *(labelled_value(label, value) for label, value in origin_values(source.fact.origin)),
             Content(""),
-            *unexplained_lines(found, now),
+            *unexplained_lines(explanation, now),
             Content(""),
             key_hint_line(("enter", "the fact"), ("U", "undo its change"), ("T", "make a test"), ('"', "another")),
         ]
@@ -204,11 +202,11 @@ class SayingView(BaseView[SayingData]):
         """Return what the person asked before the sentence, or its session's start, with the facts it came from."""
         if self.data is None:
             return None
-        found = self.data.explanation
+        explanation = self.data.explanation
         first = self.source
-        sources = sorted(found.sources, key=lambda one: one is not first)
+        sources = sorted(explanation.sources, key=lambda source: source is not first)
         lines = tuple(dict.fromkeys(source.then.notation for source in sources))
-        theme = found.saying.theme or (first.fact.theme if first is not None else None)
+        theme = explanation.saying.theme or (first.fact.theme if first is not None else None)
         if theme is None:
             return None
         if self.data.question is not None:
@@ -272,16 +270,16 @@ def find_question(store: Store, saying: Saying) -> str | None:
     return next((" ".join(turn.content.split()) for turn in turns if turn.role == "user"), None)
 
 
-def source_row(source: SayingSource, found: SayingExplanation, now: int) -> GridRow:
-    filled, rest = bar_parts(100 * source.likelihood / found.sources[0].likelihood, BAR_CELLS)
+def source_row(source: SayingSource, explanation: SayingExplanation, now: int) -> GridRow:
+    filled, rest = bar_parts(100 * source.likelihood / explanation.sources[0].likelihood, BAR_CELLS)
     if source.given is not None:
-        given = GridCell(
+        context = GridCell(
             f"● {display_formats.format_age(source.given.at, now)}", "success", value=now - source.given.at
         )
     elif source.is_own:
-        given = GridCell("✎ own", "accent")
+        context = GridCell("✎ own", "accent")
     else:
-        given = GridCell("○ never" if found.saying.session is not None else "? unknown", "dim")
+        context = GridCell("○ never" if explanation.saying.session is not None else "? unknown", "dim")
     text = to_printable(source.then.notation)
     parts = tuple(
         (piece, "accent" if hit else "", "")
@@ -292,7 +290,7 @@ def source_row(source: SayingSource, found: SayingExplanation, now: int) -> Grid
         source.fact.uid,
         (
             GridCell("", parts=((filled, "accent", ""), (rest, "track", ""))),
-            given,
+            context,
             GridCell("", parts=((f"({note}) ", "warning", ""), *parts) if note else parts),
             GridCell(display_formats.pluralise(len(source.words), "word"), "dim"),
         ),
@@ -316,12 +314,12 @@ def state_lines(source: SayingSource) -> list[Line]:
     return [Content.styled(f"since {note}", "$warning")] if note else []
 
 
-def describe_given(source: SayingSource, found: SayingExplanation, now: int) -> str:
+def describe_given(source: SayingSource, explanation: SayingExplanation, now: int) -> str:
     """Say whether and when the session was given a fact before it said the sentence."""
     if source.given is not None:
         return f"{display_formats.format_ago(source.given.at, now)}, in {describe_context(source.given)}"
     own = "no, but the session wrote it itself" if source.is_own else ""
-    if found.saying.session is None:
+    if explanation.saying.session is None:
         return own or "not known: no captured message has this text, so its session is unknown"
     return own or "never to this session, as far as is recorded"
 
@@ -331,16 +329,16 @@ def describe_context(record: ContextRecord) -> str:
     return to_printable(f"{record.kind} {record.why!r}" if record.why else record.kind)
 
 
-def unexplained_lines(found: SayingExplanation, now: int) -> list[Line]:
+def unexplained_lines(explanation: SayingExplanation, now: int) -> list[Line]:
     """Return the words that nothing explains, and what the session was given before."""
     lines: list[Line] = []
-    if found.unknown:
-        lines += [heading_line("nothing here has"), Content(to_printable(", ".join(found.unknown))), Content("")]
-    if found.purged:
-        gone = display_formats.pluralise(found.purged, "fact")
-        lines += [Content.styled(f"{gone} given before were purged: they may have said it.", "$warning"), Content("")]
-    lines.append(heading_line("given before", display_formats.pluralise(len(found.contexts), "context")))
-    for record in found.contexts[:CONTEXTS_SHOWN]:
+    if explanation.unknown:
+        lines += [heading_line("nothing here has"), Content(to_printable(", ".join(explanation.unknown))), Content("")]
+    if explanation.purged:
+        facts = display_formats.pluralise(explanation.purged, "fact")
+        lines += [Content.styled(f"{facts} given before were purged: they may have said it.", "$warning"), Content("")]
+    lines.append(heading_line("given before", display_formats.pluralise(len(explanation.contexts), "context")))
+    for record in explanation.contexts[:CONTEXTS_SHOWN]:
         size = display_formats.pluralise(len(record.facts), "fact")
         lines.append(
             Content.assemble(
@@ -352,13 +350,13 @@ def unexplained_lines(found: SayingExplanation, now: int) -> list[Line]:
     return lines
 
 
-def context_note(found: SayingExplanation) -> str:
+def context_note(explanation: SayingExplanation) -> str:
     """Say how often the session was given something before the sentence."""
-    if found.saying.session is None:
+    if explanation.saying.session is None:
         return "session unknown"
-    if not found.contexts:
+    if not explanation.contexts:
         return "given nothing before"
-    return f"{display_formats.pluralise(len(found.contexts), 'context')} given before"
+    return f"{display_formats.pluralise(len(explanation.contexts), 'context')} given before"
 
 
 def to_speaker(data: SayingData, now: int) -> Content:
@@ -378,15 +376,15 @@ def highlight_words(text: str, words: Collection[str]) -> Content:
 
 def find_word_places(text: str, words: Iterable[str]) -> list[Span]:
     """Find where words stand in a text, in any of their forms."""
-    wanted = set(words)
-    terms = {stem_word(word) for word in wanted}
-    found: list[Span] = []
+    folded = set(words)
+    terms = {stem_word(word) for word in folded}
+    spans: list[Span] = []
     for piece in split_words(text):
-        if piece.folded in wanted or piece.term in terms:
-            found.append((piece.start, piece.end))
+        if piece.folded in folded or piece.term in terms:
+            spans.append((piece.start, piece.end))
         elif is_unspaced(piece.folded) and len(piece.folded) == piece.end - piece.start:
-            for word in wanted:
+            for word in folded:
                 place = piece.folded.find(word)
                 if place >= 0:
-                    found.append((piece.start + place, piece.start + place + len(word)))
-    return merge_match_spans(found)
+                    spans.append((piece.start + place, piece.start + place + len(word)))
+    return merge_match_spans(spans)
