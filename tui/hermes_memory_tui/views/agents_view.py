@@ -36,6 +36,7 @@ from hermes_memory_tui.views.session_actions import (
     confirm_undo_session,
     context_record_line,
     session_origin_lines,
+    status_cell,
 )
 from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
@@ -98,11 +99,7 @@ class AgentsView(BaseView[AgentsData]):
     BINDING_GROUP_TITLE = "Agents"
     TICK_S = 1.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn(
-            "",
-            2,
-            value=lambda row, _: GridCell(display_formats.SESSION_SHAPES[row.status], INKS.get(row.status, "dim")),
-        ),
+        GridColumn("", 2, value=lambda row, _: status_cell(row)),
         GridColumn(
             "session",
             value=lambda row, _: GridCell(

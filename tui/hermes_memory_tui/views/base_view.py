@@ -23,6 +23,7 @@ from hermes_memory_tui.model.memory import Memory, Overview
 from hermes_memory_tui.screens.memory_screen import MemoryScreen, WriteBinding
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.list_tools import ListTools
+from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn
 from hermes_memory_tui.widgets.lists.line_list import LineList
@@ -75,6 +76,11 @@ class RowContext:
 
 def ago_cell(moment: int, now: int) -> GridCell:
     return GridCell(display_formats.format_age(moment, now), "dim", value=now - moment)
+
+
+def bar_cell(pct: float, width: int, ink: str) -> GridCell:
+    filled, rest = bar_parts(pct, width)
+    return GridCell("", parts=((filled, ink, ""), (rest, "track", "")))
 
 
 class BaseView(MemoryScreen, Generic[T]):

@@ -29,9 +29,9 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text.display_formats import fact_name, fit_text, format_count, format_sparkline, pluralise
-from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.base_view import BaseView, bar_cell
 from hermes_memory_tui.views.place_previews import adoption_lines, split_lines
-from hermes_memory_tui.widgets.gauge_panel import bar_parts, styled_bar_parts, threshold_line
+from hermes_memory_tui.widgets.gauge_panel import styled_bar_parts, threshold_line
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value, to_border_title
 
@@ -146,7 +146,7 @@ class PressureView(BaseView[PressureData]):
             (
                 GridCell("■", f"mark-{hue}"),
                 GridCell(to_printable(theme.name) + alarm, bold=True),
-                gauge_bar_cell(gauge.pct, gauge.level.value),
+                bar_cell(gauge.pct, BAR, gauge.level.value),
                 GridCell(f"{gauge.pct:.0f}%", gauge.level.value, value=gauge.pct),
                 GridCell(f"{format_count(gauge.used)} / {format_count(gauge.budget)}", "dim", value=gauge.used),
                 GridCell(line, gauge.level.value),
@@ -407,11 +407,6 @@ class PressureView(BaseView[PressureData]):
         self.writes.run(lambda: self.memory.relieve_files(theme, home, files_relief_summary))
 
 
-def gauge_bar_cell(pct: float, ink: str) -> GridCell:
-    filled, rest = bar_parts(pct, BAR)
-    return GridCell("", parts=((filled, ink, ""), (rest, "track", "")))
-
-
 def host_file_row(file: FilePressure) -> GridRow:
     ink = "consolidate" if file.pct >= 95 else "archive" if file.pct >= 85 else "merge" if file.pct >= 70 else "calm"
     return GridRow(
@@ -419,7 +414,7 @@ def host_file_row(file: FilePressure) -> GridRow:
         (
             GridCell("§", "dim"),
             GridCell(file.file.path.name, bold=True),
-            gauge_bar_cell(file.pct, ink),
+            bar_cell(file.pct, BAR, ink),
             GridCell(f"{file.pct:.0f}%", ink, value=file.pct),
             GridCell(f"{format_count(file.used)} / {format_count(file.file.limit)}", "dim", value=file.used),
             GridCell("host file", "dim"),

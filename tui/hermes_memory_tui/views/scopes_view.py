@@ -24,9 +24,9 @@ from hermes_memory_tui.model.memory import ActionResult, Memory, list_scopes
 from hermes_memory_tui.screens.memory_screen import WriteBinding, gather_binding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.base_view import BaseView, RowContext
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
-from hermes_memory_tui.widgets.lists.grid_rows import prepare_words
+from hermes_memory_tui.widgets.lists.grid_rows import prepare_words, to_row
 from hermes_memory_tui.widgets.lists.pick_list import Choice
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
@@ -62,15 +62,30 @@ class ScopesView(BaseView[ScopesData]):
     TITLE_OF_LIST = "scopes"
     BINDING_GROUP_TITLE = "Scopes"
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn("", 2),
-        GridColumn("", 2),
-        GridColumn("theme", 6, least=70, most=16),
-        GridColumn("scope"),
-        GridColumn("status", 10, least=60, most=19),
-        GridColumn("hot", 5, right=True),
-        GridColumn("cold", 5, right=True),
-        GridColumn("arch", 5, right=True, least=70),
-        GridColumn("opened", 6, right=True, least=70),
+        GridColumn(
+            "", 2, value=lambda scope, _: GridCell(display_formats.SCOPE_SHAPES[scope.status], INKS[scope.status])
+        ),
+        GridColumn("", 2, value=lambda scope, at: GridCell("■", f"mark-{at.hues.get(scope.theme, 0)}")),
+        GridColumn(
+            "theme", 6, least=70, most=16, value=lambda scope, _: GridCell(to_printable(scope.theme), "dim", name=True)
+        ),
+        GridColumn(
+            "scope",
+            value=lambda scope, _: GridCell(to_printable(scope.label), ink(scope), bold=not ink(scope), name=True),
+        ),
+        GridColumn(
+            "status",
+            10,
+            least=60,
+            most=19,
+            value=lambda scope, _: GridCell(scope_state_text(scope), INKS[scope.status]),
+        ),
+        GridColumn("hot", 5, right=True, value=lambda scope, _: count_cell(scope, Tier.HOT)),
+        GridColumn("cold", 5, right=True, value=lambda scope, _: count_cell(scope, Tier.COLD)),
+        GridColumn(
+            "arch", 5, right=True, least=70, value=lambda scope, _: count_cell(scope, Tier.ARCHIVED, Tier.SUPERSEDED)
+        ),
+        GridColumn("opened", 6, right=True, least=70, value=lambda scope, at: age_cell(scope, at.now)),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         WriteBinding("c", "close_scope", "Close", id="scopes.close", tooltip="Close the scope and cool its hot facts"),
@@ -93,11 +108,11 @@ class ScopesView(BaseView[ScopesData]):
 
     def load(self, store: Store) -> ScopesData:
         self._newest = {}
-        themes, scopes, now = store.themes(), list_scopes(store), self.memory.now()
-        hues = palettes.theme_hues(theme.name for theme in themes)
+        themes, scopes = store.themes(), list_scopes(store)
+        at = RowContext(self.memory.now(), palettes.theme_hues(theme.name for theme in themes))
         for scope in scopes:  # here, and not when the first of them is compared with all others
             normalise_label(scope.label)
-        rows = [scope_row(scope, hues.get(scope.theme, 0), now) for scope in scopes]
+        rows = [to_row(self.COLUMNS, scope.uid, scope, at) for scope in scopes]
         prepare_words(rows)
         return ScopesData(themes, scopes, rows)
 
@@ -286,29 +301,14 @@ class ScopesView(BaseView[ScopesData]):
         )
 
 
-def scope_row(scope: Scope, hue: int, now: int) -> GridRow:
-    closed = scope.status is ScopeStatus.CLOSED
-    ink = "dim" if closed else ""
+def ink(scope: Scope) -> str:
+    return "dim" if scope.status is ScopeStatus.CLOSED else ""
 
-    def number(*tiers: Tier) -> GridCell:
-        count = sum(scope.facts.get(tier, 0) for tier in tiers)
-        return GridCell(
-            display_formats.abbreviate_number(count) if count else "·", ink if count else "dim", value=count
-        )
 
-    return GridRow(
-        scope.uid,
-        (
-            GridCell(display_formats.SCOPE_SHAPES[scope.status], INKS[scope.status]),
-            GridCell("■", f"mark-{hue}"),
-            GridCell(to_printable(scope.theme), "dim", name=True),
-            GridCell(to_printable(scope.label), ink, bold=not closed, name=True),
-            GridCell(scope_state_text(scope), INKS[scope.status] if not closed else "dim"),
-            number(Tier.HOT),
-            number(Tier.COLD),
-            number(Tier.ARCHIVED, Tier.SUPERSEDED),
-            age_cell(scope, now),
-        ),
+def count_cell(scope: Scope, *tiers: Tier) -> GridCell:
+    count = sum(scope.facts.get(tier, 0) for tier in tiers)
+    return GridCell(
+        display_formats.abbreviate_number(count) if count else "·", ink(scope) if count else "dim", value=count
     )
 
 

@@ -25,6 +25,7 @@ from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.text.undo_refusals import format_refusal
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets import change_text
+from hermes_memory_tui.widgets.lists.grid_rows import GridCell
 from hermes_memory_tui.widgets.text_panel import Line, labelled_value
 
 INKS = {SessionStatus.LIVE: "success", SessionStatus.STALE: "warning", SessionStatus.ORPHANED: "error"}
@@ -128,6 +129,10 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
         )
 
     view.writes.look_then(look, ask)
+
+
+def status_cell(session: Session) -> GridCell:
+    return GridCell(display_formats.SESSION_SHAPES[session.status], INKS.get(session.status, "dim"))
 
 
 def left_lines(left: Sequence[str]) -> list[Line]:

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from hermes_memory_store.model import PressureLevel, Session
+from hermes_memory_store.model import Gauge, PressureLevel, Session
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.memory import Memory
@@ -21,10 +21,9 @@ from hermes_memory_tui.model.now_state import TRACE_CELLS, AgentNow, NowEvent, N
 from hermes_memory_tui.system import bridge_client, palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.agent_counts import AgentCounts
-from hermes_memory_tui.text.display_formats import format_age, format_sparkline, pluralise
-from hermes_memory_tui.views.base_view import BaseView, RowContext, ago_cell
-from hermes_memory_tui.views.session_actions import INKS
-from hermes_memory_tui.widgets.gauge_panel import bar_parts
+from hermes_memory_tui.text.display_formats import format_sparkline, pluralise
+from hermes_memory_tui.views.base_view import BaseView, RowContext, ago_cell, bar_cell
+from hermes_memory_tui.views.session_actions import INKS, status_cell
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.lists.grid_rows import to_row
@@ -75,24 +74,46 @@ class NowView(BaseView[NowState]):
         super().__init__(memory)
         self.agents = Grid(
             (
-                GridColumn("", 2),
-                GridColumn("agent"),
-                GridColumn("branch", 14, least=88),
-                GridColumn("5 min", TRACE_CELLS + 5, least=62),
-                GridColumn("last word", least=40),
-                GridColumn("seen", 4, right=True),
+                GridColumn("", 2, value=lambda agent, _: status_cell(agent.session)),
+                GridColumn(
+                    "agent", value=lambda agent, _: GridCell(to_printable(agent.session.title), bold=True, name=True)
+                ),
+                GridColumn(
+                    "branch", 14, least=88, value=lambda agent, _: GridCell(agent.branch or "–", "dim", name=True)
+                ),
+                GridColumn("5 min", TRACE_CELLS + 5, least=62, value=lambda agent, _: calls_cell(agent, self._moves)),
+                GridColumn("last word", least=40, value=lambda agent, _: GridCell(agent.word, "dim")),
+                GridColumn("seen", 4, right=True, value=lambda agent, at: ago_cell(agent.session.heartbeat_at, at.now)),
             ),
             id="grid-agents",
         )
         self.memories = Grid(
             (
-                GridColumn("", 1),
-                GridColumn("memory"),
-                GridColumn("", GAUGE, least=40),
-                GridColumn("full", 5, right=True),
-                GridColumn("24 h", 24, least=62),
-                GridColumn("written", 7, right=True),
-                GridColumn("given", 7, right=True, least=50),
+                GridColumn("", 1, value=lambda day, at: GridCell("■", f"mark-{at.hues[day.theme.name]}")),
+                GridColumn("memory", value=lambda day, _: GridCell(to_printable(day.theme.name), bold=True, name=True)),
+                GridColumn(
+                    "",
+                    GAUGE,
+                    least=40,
+                    value=lambda day, _: bar_cell(day.theme.gauge.pct, GAUGE, day.theme.gauge.level.value),
+                ),
+                GridColumn("full", 5, right=True, value=lambda day, _: full_cell(day.theme.gauge)),
+                GridColumn("24 h", 24, least=62, value=lambda day, _: GridCell(hours_line(day), "accent")),
+                GridColumn(
+                    "written",
+                    7,
+                    right=True,
+                    value=lambda day, _: GridCell(str(sum(day.written)), value=sum(day.written)),
+                ),
+                GridColumn(
+                    "given",
+                    7,
+                    right=True,
+                    least=50,
+                    value=lambda day, _: GridCell(
+                        display_formats.abbreviate_number(sum(day.given)), "dim", value=sum(day.given)
+                    ),
+                ),
             ),
             id="grid-memories",
         )
@@ -167,13 +188,11 @@ class NowView(BaseView[NowState]):
         return reader.read(store, self.memory.now(), is_past=past, sync=sync, capture=capture)
 
     def draw(self, data: NowState) -> None:
-        now = self.memory.now()
-        hues = palettes.theme_hues(day.theme.name for day in data.days)
-        at = RowContext(now, hues)
+        at = RowContext(self.memory.now(), palettes.theme_hues(day.theme.name for day in data.days))
         self._show_counts(data)
         self.agents.empty = ("No agent is at work.", "", "connect a host: hermes-memory-bridge connect HOST")
-        self.agents.show([agent_row(agent, now, self._moves) for agent in data.agents])
-        self.memories.show([day_row(day, hues[day.theme.name]) for day in data.days])
+        self.agents.show([to_row(self.agents.columns, agent.session.uid, agent, at) for agent in data.agents])
+        self.memories.show([to_row(self.memories.columns, day.theme.name, day, at) for day in data.days])
         self.attention.empty = ("Nothing waits, and nothing is wrong.",)
         self.attention.show([note_row(note) for note in data.notes])
         self.grid.empty = ("Nothing has been written yet.",)
@@ -265,45 +284,22 @@ class NowView(BaseView[NowState]):
         self.inspector.open_view("start")
 
 
-def agent_row(agent: AgentNow, now: int, moves: bool) -> GridRow:
-    """Return an agent as a row: its trace where things may move, else only how much there was."""
-    session, ink = agent.session, INKS.get(agent.session.status, "dim")
+def calls_cell(agent: AgentNow, moves: bool) -> GridCell:
+    """Return the calls of an agent: their trace where things may move, else only how many there were."""
     trace = "".join("·" if not many else format_sparkline([many], 8, 1) for many in agent.trace)
-    called = pluralise(agent.calls, "call")
-    return GridRow(
-        session.uid,
-        (
-            GridCell(display_formats.SESSION_SHAPES[session.status], ink),
-            GridCell(to_printable(session.title), bold=True, name=True),
-            GridCell(agent.branch or "–", "dim", name=True),
-            GridCell(f"{trace} {agent.calls}" if moves else called, ink if agent.calls else "dim", value=agent.calls),
-            GridCell(agent.word, "dim"),
-            GridCell(format_age(session.heartbeat_at, now), "dim", value=now - session.heartbeat_at),
-        ),
-    )
+    text = f"{trace} {agent.calls}" if moves else pluralise(agent.calls, "call")
+    return GridCell(text, INKS.get(agent.session.status, "dim") if agent.calls else "dim", value=agent.calls)
 
 
-def day_row(day: ThemeDay, hue: int) -> GridRow:
-    """Return a theme with its gauge, and its day: what was written each hour."""
-    gauge = day.theme.gauge
-    filled, rest = bar_parts(gauge.pct, GAUGE)
-    ink = gauge.level.value
+def full_cell(gauge: Gauge) -> GridCell:
     alarm = "!" if gauge.level is PressureLevel.CONSOLIDATE else ""
+    return GridCell(f"{gauge.pct:.0f}%{alarm}", gauge.level.value, value=gauge.pct)
+
+
+def hours_line(day: ThemeDay) -> str:
+    """Return what was written to a theme in each hour of its day."""
     top = max(*day.written, 1)
-    day_line = "".join("·" if not many else format_sparkline([many], top, 1) for many in day.written)
-    total = sum(day.given)
-    return GridRow(
-        day.theme.name,
-        (
-            GridCell("■", f"mark-{hue}"),
-            GridCell(to_printable(day.theme.name), bold=True, name=True),
-            GridCell("", parts=((filled, ink, ""), (rest, "track", ""))),
-            GridCell(f"{gauge.pct:.0f}%{alarm}", ink, value=gauge.pct),
-            GridCell(day_line, "accent"),
-            GridCell(str(sum(day.written)), value=sum(day.written)),
-            GridCell(display_formats.abbreviate_number(total), "dim", value=total),
-        ),
-    )
+    return "".join("·" if not many else format_sparkline([many], top, 1) for many in day.written)
 
 
 def note_row(note: NowNote) -> GridRow:

@@ -35,10 +35,9 @@ from hermes_memory_tui.screens.memory_test_dialog import CaseDraft, ask_for_test
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.highlight import STYLE, Span, merge_match_spans, split_at_spans, split_words
 from hermes_memory_tui.text.origin_text import origin_values
-from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.base_view import BaseView, bar_cell
 from hermes_memory_tui.views.conversations_view import ConversationsView
 from hermes_memory_tui.views.session_actions import confirm_undo_fold
-from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.lists.pick_list import Choice
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
@@ -271,7 +270,6 @@ def find_question(store: Store, saying: Saying) -> str | None:
 
 
 def source_row(source: SayingSource, explanation: SayingExplanation, now: int) -> GridRow:
-    filled, rest = bar_parts(100 * source.likelihood / explanation.sources[0].likelihood, BAR_CELLS)
     if source.given is not None:
         context = GridCell(
             f"● {display_formats.format_age(source.given.at, now)}", "success", value=now - source.given.at
@@ -289,7 +287,7 @@ def source_row(source: SayingSource, explanation: SayingExplanation, now: int) -
     return GridRow(
         source.fact.uid,
         (
-            GridCell("", parts=((filled, "accent", ""), (rest, "track", ""))),
+            bar_cell(100 * source.likelihood / explanation.sources[0].likelihood, BAR_CELLS, "accent"),
             context,
             GridCell("", parts=((f"({note}) ", "warning", ""), *parts) if note else parts),
             GridCell(display_formats.pluralise(len(source.words), "word"), "dim"),
