@@ -248,9 +248,9 @@ class Inspector(TypeAhead):
         return palettes.TWO_COLOURS if self.theme == palettes.NO_COLOUR.name else super().get_line_filters()
 
     def get_driver_class(self) -> type[Driver]:
-        chosen = super().get_driver_class()
-        if chosen.__name__ != "LinuxDriver":
-            return chosen
+        driver = super().get_driver_class()
+        if driver.__name__ != "LinuxDriver":
+            return driver
         from hermes_memory_tui.system.terminal import TerminalDriver
 
         return TerminalDriver

@@ -56,7 +56,7 @@ class PagerStream(io.RawIOBase):
     def __init__(self, pager: list[str], terminal: int) -> None:
         self._pager = pager
         self._terminal = terminal
-        self._held = bytearray()
+        self._buffer = bytearray()
         self._process: subprocess.Popen[bytes] | None = None
         self._errors, self._notes = sys.stderr, io.StringIO()
 
@@ -71,11 +71,11 @@ class PagerStream(io.RawIOBase):
         return self._terminal
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]  # bytes are what a buffered writer hands on
-        taken = len(data)
+        size = len(data)
         if self._process is None:
-            self._held += data
-            if self._held.count(b"\n") < shutil.get_terminal_size().lines:
-                return taken
+            self._buffer += data
+            if self._buffer.count(b"\n") < shutil.get_terminal_size().lines:
+                return size
             import subprocess  # here, not above: hardly any list is longer than a screen
 
             self._process = subprocess.Popen(
@@ -83,16 +83,16 @@ class PagerStream(io.RawIOBase):
             )
             sys.stderr.flush()
             sys.stderr = self._notes  # the screen is the pager's now
-            data = bytes(self._held)
+            data = bytes(self._buffer)
         assert self._process.stdin is not None
         self._process.stdin.write(data)
         self._process.stdin.flush()
-        return taken
+        return size
 
     def close(self) -> None:
         if not self.closed and self._process is None:
-            while self._held:
-                del self._held[: os.write(self._terminal, self._held)]
+            while self._buffer:
+                del self._buffer[: os.write(self._terminal, self._buffer)]
         super().close()
 
     def wait(self) -> None:

@@ -80,8 +80,8 @@ class DemoEnvironment:
         self.crew: list[subprocess.Popen[bytes]] = []
         self._before: dict[str, str | None] = {}
         self._handlers: dict[signal.Signals, object] = {}
-        self._held = False
-        self._told: int | None = None
+        self._defers_signals = False
+        self._signal: int | None = None
         self._pipe: list[int] = []
 
     def __enter__(self) -> Self:
@@ -109,24 +109,24 @@ class DemoEnvironment:
 
         The agents are stopped then, or when the bridge exits before any call.
         """
-        heard = let_go = False
+        has_started = is_ending = False
         until = None
         rest = b""
         while True:
             wait_s = LOOK_S if until is None else max(0.0, until - time.monotonic())
             if not select.select(self._pipe, [], [], wait_s)[0]:
-                if let_go:
+                if is_ending:
                     return
-                if until is not None or (not heard and self.bridge is not None and has_exited(self.bridge, 0.0)):
+                if until is not None or (not has_started and self.bridge is not None and has_exited(self.bridge, 0.0)):
                     self.stop_agents()
-                    let_go, until = True, time.monotonic() + LEAVE_S
+                    is_ending, until = True, time.monotonic() + LEAVE_S
                 continue
             piece = os.read(self._pipe[0], 65_536)
             if not piece:
                 return
-            if not heard and seconds is not None:
+            if not has_started and seconds is not None:
                 until = time.monotonic() + seconds
-            heard = True
+            has_started = True
             *lines, rest = (rest + piece).split(b"\n")
             yield from map(json.loads, lines)
 
@@ -215,7 +215,7 @@ class DemoEnvironment:
             return None
 
     def _tear_down(self) -> None:
-        self._held = True  # a second signal changes nothing: this ends within seconds
+        self._defers_signals = True  # a second signal changes nothing: this ends within seconds
         try:
             self.stop_agents()
             deadline = time.monotonic() + LEAVE_S
@@ -260,21 +260,21 @@ class DemoEnvironment:
             time.sleep(0.02)
 
     def _handle_signal(self, number: int, _: FrameType | None) -> None:
-        if self._held:
-            self._told = number
+        if self._defers_signals:
+            self._signal = number
             return
         raise DemoSignalReceived(128 + number)
 
     @contextlib.contextmanager
     def _deferred_signals(self) -> Iterator[None]:
         """Defer signals: what is being created must be registered before the teardown."""
-        self._held = True
+        self._defers_signals = True
         try:
             yield
         finally:
-            self._held = False
-        if self._told is not None:
-            raise DemoSignalReceived(128 + self._told)
+            self._defers_signals = False
+        if self._signal is not None:
+            raise DemoSignalReceived(128 + self._signal)
 
 
 def lower_priority(process: subprocess.Popen[bytes]) -> None:

@@ -129,7 +129,7 @@ def is_stdin_closed(wait_s: float) -> bool:
 
 
 def print_call_report(
-    theme: str, name: str, tool: str, arguments: dict[str, Any], done: bool, answer: str, took_s: float
+    theme: str, name: str, tool: str, arguments: dict[str, Any], is_done: bool, answer: str, took_s: float
 ) -> None:
     text = next((arguments[key] for key in ("content", "query", "message", "scope") if key in arguments), "")
     report = {
@@ -137,7 +137,7 @@ def print_call_report(
         "agent": name,
         "tool": tool,
         "said": text,
-        "done": done,
+        "done": is_done,
         "answer": answer[:200],
         "ms": round(took_s * 1000, 1),
     }

@@ -55,8 +55,8 @@ def unwrap_worker_error(error: BaseException) -> BaseException:
 def version_lines() -> list[str]:
     from importlib.metadata import version
 
-    ours = [f"{name} {version(name)}" for name in ("hermes-memory-tui", "textual")]
-    return [*ours, f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
+    versions = [f"{name} {version(name)}" for name in ("hermes-memory-tui", "textual")]
+    return [*versions, f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
 
 
 def error_chain(error: BaseException) -> Iterator[BaseException]:

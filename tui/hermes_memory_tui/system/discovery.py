@@ -105,10 +105,10 @@ def connect_discovered_host(host: str, store: Path, *, dry_run: bool) -> tuple[b
 
     Return whether it succeeded, and its output.
     """
-    named = [] if store.absolute() == default_store_path().absolute() else ["--db", str(store)]
-    command = [*find_own_command(), "connect", host, *named, "--dry-run" if dry_run else "--yes"]
+    options = [] if store.absolute() == default_store_path().absolute() else ["--db", str(store)]
+    command = [*find_own_command(), "connect", host, *options, "--dry-run" if dry_run else "--yes"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=CONNECT_S)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=CONNECT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return False, str(error)
-    return done.returncode == 0, (done.stdout if done.returncode == 0 else done.stderr or done.stdout).strip()
+    return run.returncode == 0, (run.stdout if run.returncode == 0 else run.stderr or run.stdout).strip()

@@ -47,8 +47,8 @@ def edit_externally(text: str, environ: Mapping[str, str] = os.environ) -> str:
         status = run_editor([*command, name])
         if status:
             raise ExternalEditorError(f"{command[0]} ended with status {status}; your text is as it was.")
-        with Path(name).open("rb") as left:
-            content = left.read(LARGEST + 1)
+        with Path(name).open("rb") as output:
+            content = output.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise ExternalEditorError("What the editor left is longer than any fact; your text is as it was.")
         return content.decode("utf-8").rstrip("\r\n")
@@ -69,13 +69,13 @@ def run_editor(command: list[str]) -> int:
     A termination signal, or the loss of the terminal, ends the program first: nobody could use it any more.
     """
     program = subprocess.Popen(command)
-    with defer_signals() as heard:
+    with defer_signals() as signals:
         try:
             while True:
                 try:
                     return program.wait(LOOK_S)
                 except subprocess.TimeoutExpired:
-                    if heard or is_terminal_lost():
+                    if signals or is_terminal_lost():
                         return terminate_editor(program)
         finally:
             terminate_editor(program)
@@ -106,14 +106,14 @@ def defer_signals() -> Iterator[list[int]]:
 
     Handlers, unlike SIG_IGN, are not inherited by the program.
     """
-    heard: list[int] = []
+    numbers: list[int] = []
     ending: tuple[signal.Signals, ...] = (signal.SIGTERM, signal.SIGHUP)
-    before = {signum: signal.signal(signum, lambda number, _: heard.append(number)) for signum in ending}
+    before = {signum: signal.signal(signum, lambda number, _: numbers.append(number)) for signum in ending}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda _, __: None)
     try:
-        yield heard
+        yield numbers
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
-        for number in heard[:1]:
+        for number in numbers[:1]:
             os.kill(os.getpid(), number)

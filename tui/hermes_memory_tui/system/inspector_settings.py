@@ -173,5 +173,5 @@ def resolve_actions(settings: InspectorSettings, ids: Iterable[str]) -> Inspecto
 
 def suggestion(name: str, choices: Iterable[str]) -> str:
     names = sorted(choices)
-    near = difflib.get_close_matches(name, names, n=2)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; there are {', '.join(names[:12])}"
+    matches = difflib.get_close_matches(name, names, n=2)
+    return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else f"; there are {', '.join(names[:12])}"

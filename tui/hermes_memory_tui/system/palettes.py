@@ -177,8 +177,8 @@ def initial_look(environ: Mapping[str, str], wished: str | None = None, saved_lo
     :raises ArgumentError: when there is no such look; the message lists the available ones
     """
     names = [*(look.name for look in LOOKS), *BUILTIN_THEMES]
-    usual = NO_COLOUR.name if environ.get("NO_COLOR") else saved_look if saved_look in names else DEFAULT_LOOK
-    name = environ.get(VARIABLE) or wished or usual
+    default = NO_COLOUR.name if environ.get("NO_COLOR") else saved_look if saved_look in names else DEFAULT_LOOK
+    name = environ.get(VARIABLE) or wished or default
     if name not in names:
         raise ArgumentError(f"{VARIABLE}: there is no look {name!r}; choose one of {', '.join(names)}", name)
     return name

@@ -144,16 +144,16 @@ def put_cells(row: list[Cell], x: int, cells: list[Cell]) -> None:
     row[x:end] = cells
 
 
-def changed_spans(row: list[Cell], shown: list[Cell]) -> Iterable[tuple[int, int]]:
+def changed_spans(row: list[Cell], previous: list[Cell]) -> Iterable[tuple[int, int]]:
     """Return the first column of each part of a row that must be sent, and the column after it."""
-    if row == shown:
+    if row == previous:
         return ()
     # Terminals differ in how wide joined characters are: nothing beyond the first is where it should be, so all of it
     # is sent, and what follows one is placed anew.
-    joined = next((x for x in range(len(row)) if len(row[x][0]) > 1 or len(shown[x][0]) > 1), len(row))
+    joined = next((x for x in range(len(row)) if len(row[x][0]) > 1 or len(previous[x][0]) > 1), len(row))
     spans: list[tuple[int, int]] = []
     for x in range(len(row)):
-        if x < joined and row[x] == shown[x]:
+        if x < joined and row[x] == previous[x]:
             continue
         begin = x - 1 if x and not row[x][0] else x  # half of a wide character cannot be sent
         if spans:
@@ -179,8 +179,8 @@ def make_pen(style: Style, colours: ColorSystem) -> Pen:
         "21": style.underline2,
         "53": style.overline,
     }
-    chosen = frozenset(code for code, is_on in attributes.items() if is_on)
-    return Pen(codes(style.color, True), codes(style.bgcolor, False), chosen, style.link or "")
+    active = frozenset(code for code, is_on in attributes.items() if is_on)
+    return Pen(codes(style.color, True), codes(style.bgcolor, False), active, style.link or "")
 
 
 def is_same_blank(pen: Pen, other: Pen) -> bool:

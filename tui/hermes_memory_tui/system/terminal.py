@@ -192,10 +192,10 @@ class TerminalDriver(LinuxDriver):
         while not self.exit_event.is_set():
             text = ""
             if select.select([self.fileno], [], [], constants.ESCAPE_DELAY if prefix else INPUT_INTERVAL_S)[0]:
-                typed = os.read(self.fileno, MAX_READ)
-                if not typed:
+                data = os.read(self.fileno, MAX_READ)
+                if not data:
                     raise OSError("the terminal has gone")
-                text, typed_at = decode(typed), time.monotonic()  # a character may come in two reads
+                text, typed_at = decode(data), time.monotonic()  # a character may come in two reads
                 if parser.is_pasting and CONTROL_KEY.fullmatch(text):
                     text = BRACKETED_PASTE_END + text
             elif parser.is_pasting and time.monotonic() - typed_at > PASTE_TIMEOUT_S:

@@ -132,12 +132,12 @@ def require_key(address: str, key: str) -> Middleware:
         origin = request.headers.get("Origin")
         if request.host != address or origin not in (None, f"http://{address}"):
             return web.Response(status=403, text="refused: this is for pages of its own address only\n")
-        brought = request.query.get("key")
-        if request.path == "/" and brought is not None and is_key(brought, key):
+        query_key = request.query.get("key")
+        if request.path == "/" and query_key is not None and is_key(query_key, key):
             # The key leaves the address line, and with it the history.
-            let_in = web.Response(status=303, headers=headers | {"Location": "/"})
-            let_in.set_cookie(cookie, key, httponly=True, samesite="Lax")
-            return let_in
+            redirect = web.Response(status=303, headers=headers | {"Location": "/"})
+            redirect.set_cookie(cookie, key, httponly=True, samesite="Lax")
+            return redirect
         if not is_key(request.cookies.get(cookie, ""), key):
             return web.Response(status=403, text="refused: open the address that hermes-memory-tui --serve printed\n")
         response = await handler(request)

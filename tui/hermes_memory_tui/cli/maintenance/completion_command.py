@@ -22,6 +22,6 @@ def completion_command(shell: str) -> None:
     from hermes_memory_tui.cli import cli
     from hermes_memory_tui.cli.command_runner import COMPLETING, PROGRAM
 
-    made = get_completion_class(shell)
-    assert made is not None
-    click.echo(made(cli, {}, PROGRAM, COMPLETING).source())
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    click.echo(completion_class(cli, {}, PROGRAM, COMPLETING).source())

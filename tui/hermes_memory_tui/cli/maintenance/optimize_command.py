@@ -71,15 +71,15 @@ def optimize_command(settings: CommandSettings, dry_run: bool, undo: bool, thres
 
 def undo_optimize(settings: CommandSettings, home: Path) -> None:
     """Undo the newest relief of the files. Facts that it moved stay in the store; `undo` takes both back."""
-    done = undo_relief(home)
+    report = undo_relief(home)
     if settings.as_json:
-        print_document({"restored": [*map(str, done.restored)], "changed_since": [*map(str, done.changed_since)]})
+        print_document({"restored": [*map(str, report.restored)], "changed_since": [*map(str, report.changed_since)]})
         return
-    for path in done.restored:
+    for path in report.restored:
         click.echo(
             f"{to_printable(str(path))} restored; the facts that were moved stay in the memory, undo takes them back"
         )
-    for path in done.changed_since:
+    for path in report.changed_since:
         click.echo(f"{to_printable(str(path))} was changed since and skipped", err=True)
 
 

@@ -40,21 +40,21 @@ def backup_command(settings: CommandSettings, file: Path, overwrite: bool, resto
     if restore:
         if overwrite:
             raise click.UsageError("--overwrite cannot be combined with --restore, which keeps the replaced file")
-        back = restore_backup(file, settings.path())
+        report = restore_backup(file, settings.path())
         if settings.as_json:
-            print_document({"file": str(back.file), "facts": back.facts, "kept": back.kept and str(back.kept)})
+            print_document({"file": str(report.file), "facts": report.facts, "kept": report.kept and str(report.kept)})
         else:
-            note = f"; what it replaced is kept at {back.kept}" if back.kept else ""
-            click.echo(f"restored {format_quantity(back.facts, 'fact')} from {file}{note}")
+            note = f"; what it replaced is kept at {report.kept}" if report.kept else ""
+            click.echo(f"restored {format_quantity(report.facts, 'fact')} from {file}{note}")
         return
     with settings.store() as store, progress_bar("copying") as progress:
         if file.expanduser().exists() and not overwrite:
             raise ArgumentError(f"{file} exists; choose another name or pass --overwrite", file)
-        made = create_backup(store, file, overwrite=overwrite, progress=progress)
+        backup = create_backup(store, file, overwrite=overwrite, progress=progress)
     if settings.as_json:
-        print_document({"file": str(made.file), "facts": made.facts})
+        print_document({"file": str(backup.file), "facts": backup.facts})
     else:
-        click.echo(f"{format_quantity(made.facts, 'fact')} in {made.file}, verified")
+        click.echo(f"{format_quantity(backup.facts, 'fact')} in {backup.file}, verified")
 
 
 @add_examples(

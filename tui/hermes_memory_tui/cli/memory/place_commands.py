@@ -93,19 +93,19 @@ def split_command(settings: CommandSettings, source: str, dry_run: bool, yes: bo
         plan = store.theme_split.plan(source)
         if not settings.as_json:
             print_split_plan(plan)
-        done: ChangeResult | None = None
+        result: ChangeResult | None = None
         if plan.groups and not dry_run:
             ask_first(settings, f"Move {format_quantity(plan.moved_count, 'fact')}?", yes=yes)
-            done = store.theme_split.split(plan)
-        change = None if done is None else find_change(store, done)
+            result = store.theme_split.split(plan)
+        change = None if result is None else find_change(store, result)
     if settings.as_json:
         print_document(split_plan_json(plan) | {"change": change, "dry_run": dry_run})
     elif change is not None:
         click.echo(f"moved {format_quantity(plan.moved_count, 'fact')}; {UNDO_HINT.format(change)} takes it back")
 
 
-def find_change(store: Store, done: ChangeResult) -> int | None:
-    return store.journal.get(done.seqs[0]).change if done.seqs else None
+def find_change(store: Store, result: ChangeResult) -> int | None:
+    return store.journal.get(result.seqs[0]).change if result.seqs else None
 
 
 def print_split_plan(plan: SplitPlan) -> None:
@@ -149,10 +149,10 @@ def split_plan_json(plan: SplitPlan) -> dict[str, Any]:
 def move_command(settings: CommandSettings, uids: tuple[str, ...], target: str) -> None:
     """Move facts to another theme, such as `personal`, as one change."""
     with settings.store(writing=True) as store:
-        done = store.theme_moves.move(uids, target, within=settings.confining_theme(store))
-        change = find_change(store, done)
+        result = store.theme_moves.move(uids, target, within=settings.confining_theme(store))
+        change = find_change(store, result)
     if settings.as_json:
-        print_document({"theme": target, "changed": list(done.uids), "change": change})
+        print_document({"theme": target, "changed": list(result.uids), "change": change})
     elif change is None:
         click.echo(f"nothing to move: all of it is in {to_printable(target)} already")
     else:

@@ -167,10 +167,10 @@ def print_undo_result(
     folds, lines = ChangeFolds(store).of_rows(undone.undone), JournalPrinter(store)
     if settings.as_json:
         changes = [] if dry_run else list(undone.seqs)
-        done = {"undone": list(undone.undone), "changes": changes, "changed": list(undone.uids)}
-        done |= {"left": list(undone.left), "actions": [lines.fold_document(fold) for fold in folds]}
-        done |= {"files": list(map(str, undone.files))}
-        print_document(done | ({"dry_run": True} if dry_run else {}))
+        document = {"undone": list(undone.undone), "changes": changes, "changed": list(undone.uids)}
+        document |= {"left": list(undone.left), "actions": [lines.fold_document(fold) for fold in folds]}
+        document |= {"files": list(map(str, undone.files))}
+        print_document(document | ({"dry_run": True} if dry_run else {}))
         return
     for fold in folds[:SHOWN]:
         print_hanging(f"{word}: ", lines.name_fold(fold))

@@ -226,11 +226,11 @@ def restore_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
     print_tier_change(settings, "restored", changed)
 
 
-def print_tier_change(settings: CommandSettings, done: str, changed: ChangeResult) -> None:
+def print_tier_change(settings: CommandSettings, verb: str, changed: ChangeResult) -> None:
     if settings.as_json:
         print_document({"changed": list(changed.uids), "changes": list(changed.seqs)})
     elif not changed.seqs:
         click.echo("nothing to change")
     else:
         names = ", ".join(short_uid(uid) for uid in changed.uids)
-        click.echo(f"{done} {names}  (undo: hermes-memory-tui undo --change {changed.seqs[0]})")
+        click.echo(f"{verb} {names}  (undo: hermes-memory-tui undo --change {changed.seqs[0]})")
