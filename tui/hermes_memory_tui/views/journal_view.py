@@ -29,10 +29,12 @@ from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold_verb
 from hermes_memory_tui.text.origin_text import origin_values
+from hermes_memory_tui.views.base_view import RowContext
 from hermes_memory_tui.views.paged_view import PagedView
 from hermes_memory_tui.views.session_actions import confirm_undo_fold, load_named_rows, to_row_lines
 from hermes_memory_tui.widgets import change_text
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid_rows import to_row
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 DETAIL_ROWS = 50
@@ -48,6 +50,14 @@ class FoldKey(NamedTuple):
     """Whether it is the line below its rows, which stands for those that were not read."""
 
 
+class JournalLine(NamedTuple):
+    """A change, or a row of it, with the words that the list has for it."""
+
+    change: Change
+    verb: str
+    subject: str
+
+
 class JournalView(PagedView[JournalPage]):
     """One line for each change; enter unfolds what it did into its rows."""
 
@@ -57,13 +67,20 @@ class JournalView(PagedView[JournalPage]):
     LINE = "words  by:person  by:agent-name  theme:marketing  op:edit,archive  #1036"
     PAGE = 400
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn("#", 5, right=True, least=60, most=8),
-        GridColumn("ago", 4, right=True),
-        GridColumn("", 1),
-        GridColumn("by", 12, most=21),
-        GridColumn("op", 8, most=24),
-        GridColumn("change"),
-        GridColumn("theme", 6, least=70, most=16),
+        GridColumn("#", 5, right=True, least=60, most=8, value=lambda line, _: GridCell(str(line.change.seq), "dim")),
+        GridColumn(
+            "ago",
+            4,
+            right=True,
+            value=lambda line, at: GridCell(display_formats.format_age(line.change.at, at.now), "dim"),
+        ),
+        GridColumn("", 1, value=lambda line, at: GridCell("■", f"mark-{at.hues.get(line.change.theme, 0)}")),
+        GridColumn("by", 12, most=21, value=lambda line, _: actor_cell(line.change)),
+        GridColumn("op", 8, most=24, value=lambda line, _: verb_cell(line.change, line.verb)),
+        GridColumn("change", value=lambda line, _: GridCell(line.subject)),
+        GridColumn(
+            "theme", 6, least=70, most=16, value=lambda line, _: GridCell(to_printable(line.change.theme), "dim")
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -94,16 +111,13 @@ class JournalView(PagedView[JournalPage]):
         return load_journal_page(store, self._wanted, self._unfolded, self.limit, everything=self._everything)
 
     def draw(self, data: JournalPage) -> None:
-        now = self.memory.now()
-        hues = palettes.theme_hues(theme.name for theme in data.themes)
+        at = RowContext(self.memory.now(), palettes.theme_hues(theme.name for theme in data.themes))
         self.grid.empty = ("No matching changes." if self._wanted != JournalFilter() else "Journal is empty.",)
         more = "" if data.complete else "+"
         kinds = "of every kind" if self._everything else "of facts and scopes"
         changes = "change" if len(data.folds) == 1 and data.complete else "changes"
         self.grid.set_subtitle(f"{display_formats.format_count(len(data.folds))}{more} {changes} {kinds}, newest first")
-        self.grid.show(
-            [row for fold in data.folds for row in to_fold_rows(fold, data, hues.get(fold.lead.theme, 0), now)]
-        )
+        self.grid.show([row for fold in data.folds for row in to_fold_rows(fold, data, at)])
         if self.filter.display and not self._line_refused:
             self.filter.show_match_count(f"{display_formats.format_count(len(data.folds))}{more} found")
 
@@ -200,13 +214,13 @@ class JournalView(PagedView[JournalPage]):
         self.notify(message, severity="information" if check.ok else "error", timeout=8, markup=False)
 
 
-def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> list[GridRow]:
+def to_fold_rows(fold: ChangeFold, page: JournalPage, at: RowContext) -> list[GridRow]:
     """Return a change as a row of the list, and below it its own rows where it is unfolded."""
     rows = page.rows.get(fold.first)
     mark = "" if fold.size == 1 else "▸ " if rows is None else "▾ "
     subject = format_fold_subject(fold, change_subject(fold.lead, page.named))
     verb = change_text.change_verb(fold.lead) if fold.size == 1 else format_fold_verb(fold)
-    head = journal_row(fold.lead, verb, mark + subject, hue, now)
+    head = to_row(JournalView.COLUMNS, fold.lead.seq, JournalLine(fold.lead, verb, mark + subject), at)
     if fold.size == 1:
         return [head]
     number = GridCell(str(fold.first), "dim")
@@ -214,7 +228,8 @@ def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> lis
     for row in rows or ():
         foot = "└ " if row.seq == fold.first else "├ "
         subject = foot + change_subject(row, page.named)
-        cells = list(journal_row(row, change_text.change_verb(row), subject, hue, now).cells)
+        line = JournalLine(row, change_text.change_verb(row), subject)
+        cells = list(to_row(JournalView.COLUMNS, row.seq, line, at).cells)
         cells[1] = GridCell("")
         if row.actor == fold.lead.actor:
             cells[3] = GridCell("")
@@ -227,25 +242,14 @@ def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> lis
     return listed
 
 
-def journal_row(change: Change, verb: str, subject: str, hue: int, now: int) -> GridRow:
+def actor_cell(change: Change) -> GridCell:
     person = change.actor.kind == "person"
-    return GridRow(
-        change.seq,
-        (
-            GridCell(str(change.seq), "dim"),
-            GridCell(display_formats.format_age(change.at, now), "dim"),
-            GridCell("■", f"mark-{hue}"),
-            GridCell(display_formats.actor_name(change.actor), "accent" if person else "", name=True),
-            GridCell(
-                verb,
-                change_text.change_ink(change),
-                bold=change.op in ("edit", "create"),
-                name=True,  # its end is the number of what was undone
-            ),
-            GridCell(subject),
-            GridCell(to_printable(change.theme), "dim"),
-        ),
-    )
+    return GridCell(display_formats.actor_name(change.actor), "accent" if person else "", name=True)
+
+
+def verb_cell(change: Change, verb: str) -> GridCell:
+    """Return the cell of what was done. Its end is the number of what was undone."""
+    return GridCell(verb, change_text.change_ink(change), bold=change.op in ("edit", "create"), name=True)
 
 
 def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str], now: int) -> list[Line]:

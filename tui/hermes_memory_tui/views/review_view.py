@@ -23,8 +23,9 @@ from hermes_memory_tui.screens.fact_editor import Editor, FactEditor
 from hermes_memory_tui.screens.memory_screen import WriteBinding, gather_binding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.base_view import BaseView, ago_cell
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid_rows import to_row
 from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.lists.pick_list import Choice
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
@@ -55,11 +56,17 @@ class ReviewView(BaseView[ReviewQueue]):
     TITLE_OF_LIST = "quarantined"
     BINDING_GROUP_TITLE = "Review"
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
-        GridColumn("ago", 4, right=True),
-        GridColumn("", 1),
-        GridColumn("source", 18),
-        GridColumn("fact"),
-        GridColumn("rule", 30, least=90),
+        GridColumn("ago", 4, right=True, value=lambda entry, view: ago_cell(entry.at, view.memory.now())),
+        GridColumn("", 1, value=lambda entry, view: GridCell("■", f"mark-{view.hues.get(entry.fact.theme, 0)}")),
+        GridColumn(
+            "source",
+            18,
+            value=lambda entry, _: GridCell(to_printable(entry.source or display_formats.author_name(entry.fact))),
+        ),
+        GridColumn("fact", value=lambda entry, view: view.notation_cell(entry.fact)),
+        GridColumn(
+            "rule", 30, least=90, value=lambda entry, _: GridCell(to_printable(explain_rule(entry.why)), "warning")
+        ),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         WriteBinding("A", "approve", "Approve", id="review.approve", tooltip="Approve: move to the hot tier"),
@@ -75,6 +82,7 @@ class ReviewView(BaseView[ReviewQueue]):
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
+        self.hues: dict[str, int] = {}
         self.secrets = Grid(
             (GridColumn("theme", 16), GridColumn("masked secret", 24), GridColumn("used in")), id="grid-below"
         )
@@ -94,8 +102,7 @@ class ReviewView(BaseView[ReviewQueue]):
         return ReviewQueue(store.themes(), store.facts.quarantine_queue(), rules, secrets)
 
     def draw(self, data: ReviewQueue) -> None:
-        now = self.memory.now()
-        hues = palettes.theme_hues(theme.name for theme in data.themes)
+        self.hues = palettes.theme_hues(theme.name for theme in data.themes)
         self.grid.empty = (
             "Quarantine is empty.",
             "",
@@ -103,23 +110,7 @@ class ReviewView(BaseView[ReviewQueue]):
             "and stay out of every context until approved",
         )
         self.grid.set_subtitle(display_formats.pluralise(len(data.waiting), "fact"))
-        self.grid.show(
-            [
-                GridRow(
-                    entry.fact.uid,
-                    (
-                        GridCell(display_formats.format_age(entry.at, now), "dim", value=now - entry.at),
-                        GridCell("■", f"mark-{hues.get(entry.fact.theme, 0)}"),
-                        GridCell(to_printable(entry.source or display_formats.author_name(entry.fact))),
-                        self.pending_cell(entry.fact.uid, to_printable(entry.fact.notation))
-                        or GridCell(to_printable(entry.fact.notation), bold=True),
-                        GridCell(to_printable(explain_rule(entry.why)), "warning"),
-                    ),
-                )
-                for entry in data.waiting
-            ]
-        )
-
+        self.grid.show([to_row(self.COLUMNS, entry.fact.uid, entry, self) for entry in data.waiting])
         self.secrets.display = bool(data.secrets)
         self.secrets.show(
             [
@@ -134,6 +125,10 @@ class ReviewView(BaseView[ReviewQueue]):
                 for theme, name, fact in data.secrets
             ]
         )
+
+    def notation_cell(self, fact: Fact) -> GridCell:
+        text = to_printable(fact.notation)
+        return self.pending_cell(fact.uid, text) or GridCell(text, bold=True)
 
     def on_line_list_opened(self, message: LineList.Opened) -> None:
         if message.list is self.secrets:
