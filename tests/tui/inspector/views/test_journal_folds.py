@@ -130,3 +130,14 @@ async def test_what_is_unfolded_stays_so_while_others_write(path: Path) -> None:
         fill(path, "V[x]: 1")
         await until(pilot, lambda: "1 new, g" in screen_text(pilot))
         assert len(rows_of(view)) == 17
+
+
+async def test_a_row_has_the_hue_of_its_own_theme(path: Path) -> None:
+    with Store.open(path) as store, store.journal.join_changes():
+        store.facts.write("ops", "V[x]: 1")
+        store.facts.write("hr", "V[y]: 1")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "journal")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(rows_of(view)) == 8)
+        assert view.grid.rows[0].cells[2] == view.grid.rows[2].cells[2] != view.grid.rows[1].cells[2]
