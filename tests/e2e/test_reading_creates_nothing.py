@@ -80,7 +80,7 @@ CREATING = {
     "review ask": ["source"],
 }
 
-NO_STORE = {"capture", "pause", "resume", "connect", "demo", "completion", "help"}
+NO_STORE = {"capture on", "capture off", "capture status", "pause", "resume", "connect", "demo", "completion", "help"}
 """They touch no store, or one of their own; `connect` writes the configuration of a host."""
 
 BRIDGE_NEEDING_A_STORE = {

@@ -51,7 +51,11 @@ async def test_a_look_to_begin_with_is_drawn_as_one_that_is_chosen_later(path: P
         app = Inspector(Memory(lambda: Store.open(path, clock=frozen)), look=look.name)
         async with app.run_test(size=(140, 38)) as pilot:
             await until(pilot, lambda pilot=pilot: "reads" in screen_text(pilot), "the detail")
-            drawn[look.name] = strips(app)
+            before: list[list[Segment]] = []
+            while (now := strips(app)) != before:  # until nothing more is drawn
+                before = now
+                await pilot.pause(0.3)
+            drawn[look.name] = before
     app = Inspector(Memory(lambda: Store.open(path, clock=frozen)), look=begun)
     async with app.run_test(size=(140, 38)) as pilot:
         await until(pilot, lambda: "reads" in screen_text(pilot), "the detail")

@@ -219,7 +219,10 @@ def test_names_that_command_a_terminal_are_said_in_plain_characters(tmp_path: Pa
             (Path(os.fsdecode(os.fsencode(at) + b"/" + name))).write_bytes(b"HMSEG\r\n\x01")
         done = there.command("sync", "now")
         there.start()
-        until(lambda: there.status().get("problem_count"), "the bridge's look at the folder")
+        until(
+            lambda: (status := there.status()).get("problem_count") and status["state"] == "incomplete",
+            "the bridge's look at the folder",
+        )
         status = there.command("sync", "status")
         document = json.loads(there.command("sync", "status", "--json").stdout)
         assert there.contents() == {"8080"}
