@@ -21,6 +21,7 @@ import click
 from textual.keys import format_key
 
 from hermes_memory_bridge.cli import bridge_commands
+from hermes_memory_bridge.cli.click_support import HELP_SETTINGS
 from hermes_memory_bridge.surface import prompts, resources
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_tui import cli as tui_commands
@@ -95,7 +96,9 @@ def program_lines(
 
 def command_lines(command: click.Command, program: str, name: str, level: str) -> Iterator[str]:
     """How a command is called, what it does, its options and examples."""
-    pieces = " ".join(command.collect_usage_pieces(click.Context(command, info_name=name)))
+    # A command keeps the option for help that it is first asked for.
+    context = click.Context(command, info_name=name, help_option_names=HELP_SETTINGS["help_option_names"])
+    pieces = " ".join(command.collect_usage_pieces(context))
     yield from (f"{level} `{name} {pieces}`", "")
     for text in paragraphs(command.help):
         yield from (text, "")
