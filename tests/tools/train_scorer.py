@@ -21,10 +21,11 @@ from sklearn.linear_model import LogisticRegression
 
 from hermes_memory_store.errors import UnsafeText
 from hermes_memory_store.intake import scorer
-from hermes_memory_store.intake.detector import Passage, SessionWords, TextKind, find_suspicion
+from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicion
 from hermes_memory_store.intake.detectors.orders import find_orders_and_claims
 from hermes_memory_store.intake.detectors.pieces import DETECTOR as PIECES
 from hermes_memory_store.intake.detectors.secrets import find_secrets
+from hermes_memory_store.intake.origins import SessionWords
 from hermes_memory_store.intake.text_folding import find_readings, fold_text
 from hermes_memory_store.safe_text import validate_text
 from tests.content_corpus.corpus import Sample, load_attacks, load_fresh_samples, load_ordinary_facts
@@ -219,8 +220,7 @@ def write_weights(
     head = {
         "scales": scales,
         "bias": float(model.intercept_[0]),
-        "threshold": thresholds[0],
-        "quoted_threshold": thresholds[1],
+        "thresholds": {"unknown": thresholds[0], "heard": thresholds[1]},
         "training_set": data.hash,
         "corpora": list_package_hashes(packages),
     }

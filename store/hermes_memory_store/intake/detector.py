@@ -5,14 +5,14 @@ A module of `detectors/` with a `DETECTOR` is one; nothing else lists them. What
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.intake.origins import SessionWords, TextOrigin, find_origin
 from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.model import Suspicion
 
@@ -37,26 +37,23 @@ class TextKind(Enum):
     GIVEN_NAME = "given name"  # the same, on its way to an agent
 
 
-@dataclass(frozen=True, slots=True)
-class SessionWords:
-    """What was said in a session and written in it before."""
-
-    person_turns: Sequence[str] = ()
-    """What the person himself said, as captured."""
-    other_turns: Sequence[str] = ()
-    """What tools and pages said: what only they said waits at a lower score."""
-    recent_facts: Sequence[tuple[str, str]] = ()
-    """Targets and contents that were written before, oldest first, for what is written in pieces."""
-
-
 class Passage:
     """A text on its way in."""
 
     def __init__(
-        self, kind: TextKind, content: str, target: str = "", load_words: Callable[[], SessionWords] = SessionWords
+        self,
+        kind: TextKind,
+        content: str,
+        target: str = "",
+        load_words: Callable[[], SessionWords] = SessionWords,
+        *,
+        origin: TextOrigin | None = None,
+        source: str = "",
     ) -> None:
         """:param target: what it is about; empty for a name
         :param load_words: loads what was said in its session, for detectors that must know
+        :param origin: whose words it is; without it, what its session's words say
+        :param source: where it was heard, as a person reads it: `read on https://…, 14:02`
         """
         self.kind = kind
         self.content = content
@@ -65,11 +62,19 @@ class Passage:
         """The beginning and the end of a long content."""
         if len(content) > 2 * LONGEST_READ:
             self.excerpt = f"{content[:LONGEST_READ]} {content[-LONGEST_READ:]}"
+        self.source = source
         self._load_words = load_words
+        self._origin = origin
 
     @cached_property
     def words(self) -> SessionWords:
         return self._load_words()
+
+    @cached_property
+    def origin(self) -> TextOrigin:
+        if self._origin is not None:
+            return self._origin
+        return find_origin(self.words, self.excerpt)
 
     def locate(self, reading: str, span: tuple[int, int]) -> TextSpan:
         """Return the part of the content that a part of a reading stands for: all of it, where it was folded or decoded."""
@@ -122,7 +127,8 @@ def find_suspicion(passage: Passage) -> Suspicion | None:
     """Return why a text must wait for a person: the first finding; None for an ordinary one."""
     for detector in find_detectors(passage.kind, masks=False):
         for finding in detector.find(passage):
-            return finding.reason
+            # Whose words it is, is asked last: hardly any text gets here.
+            return None if passage.origin is TextOrigin.SAID else finding.reason
     return None
 
 

@@ -20,13 +20,8 @@ from typing import Any, NewType, Protocol
 
 from hermes_memory_store import errors, safe_text
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.intake.detector import (
-    Passage,
-    SessionWords,
-    TextKind,
-    find_masked_spans,
-    find_suspicion,
-)
+from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion
+from hermes_memory_store.intake.origins import SessionWords
 from hermes_memory_store.intake.spans import (
     NOT_KEPT,
     find_mark_names,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from itertools import pairwise
 from math import sqrt
@@ -77,9 +77,8 @@ class ScoreWeights:
     scales: tuple[float, float, float]
     """What one step of a byte is worth in each table."""
     bias: float
-    threshold: float
-    quoted_threshold: float
-    """The same for what a tool or a page said and the person did not."""
+    thresholds: Mapping[str, float]
+    """The score from which on a text waits, by its origin."""
     training_set: str
     """SHA-256 of the texts the weights were made with."""
 
@@ -139,8 +138,7 @@ def load_weights() -> ScoreWeights:
         table[pieces : pieces + PIECE_PLACES],
         tuple(header["scales"]),
         header["bias"],
-        header["threshold"],
-        header["quoted_threshold"],
+        header["thresholds"],
         header["training_set"],
     )
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from hermes_memory_store import uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.intake.detector import SessionWords
 from hermes_memory_store.intake.detectors.pieces import RECENT_FACTS
+from hermes_memory_store.intake.origins import SessionWords
 from hermes_memory_store.model import Way
 
 MOST_TURNS = 30

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_memory_store.intake.detector import Passage, SessionWords, TextKind, find_suspicion
+from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicion
+from hermes_memory_store.intake.origins import SessionWords
 from hermes_memory_store.model import Suspicion
 
 

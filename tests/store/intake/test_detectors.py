@@ -139,4 +139,4 @@ def test_who_only_reads_a_store_loads_no_detector(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
     loaded = {name.rpartition(".intake.")[2] for name in done.stdout.split("\n")[1].split()}
-    assert loaded == {"intake", "detector", "spans", "text_folding"}
+    assert loaded == {"intake", "detector", "origins", "spans", "text_folding"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -10,27 +9,12 @@ from pathlib import Path
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
 from hermes_memory_store.intake.patterns import DataFile, SparedPatterns, load_required_words
-from hermes_memory_store.intake.scorer import ADDRESSES, replace_addresses
-from hermes_memory_store.intake.text_folding import find_decodings, find_readings, fold_text, to_name_sentence
+from hermes_memory_store.intake.scorer import replace_addresses
+from hermes_memory_store.intake.text_folding import find_decodings, find_readings, to_name_sentence
 from hermes_memory_store.model import Suspicion
 from hermes_memory_store.safe_text import lazy_pattern, load_pattern
 
 ORDER_PATTERNS = DataFile(Path(__file__).with_name("order_patterns.txt"), kinds=2, unless=2, patterns=2, words=0)
-CARRIED_SHARE = 0.6
-"""Share of a fact's words that a person's turn must have, so that the fact is his: a summary changes some."""
-
-QUOTED = lazy_pattern(r"```.*?(?:```|\Z)|^\s*>.*$|<(\w+)[^>]*>.*?</\1>", re.DOTALL | re.MULTILINE)
-"""What a person pastes is not what he says: fenced blocks, quoted lines, marked-up text."""
-
-LONGEST_TURN = 2_000
-"""Characters of a turn that are looked at, from each end: an order stands at the beginning or the end of a paste."""
-
-EXACT = (
-    r"\b[a-z]{2}\d{2}(?: ?\w{2,}){3,}|\b(?:bc1|0x)\w{6,}"
-    r"|\b[\w-]+\.(?:md|json|toml|ya?ml|sh|env)\b|\b\d[\d,.]{2,}\d\b"
-)
-"""What must be said exactly beside addresses: accounts, files, amounts."""
-
 SENTENCE_END = lazy_pattern(r"(?<=[.!?。！？])\s+|\n+")
 
 WRAPPED_SENTENCE_END = lazy_pattern(r"(?<=[.!?。！？])\s+|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)])\s)")
@@ -78,8 +62,7 @@ class OrderDetector(Detector):
         elif passage.kind is TextKind.TURN:
             orders = find_sentence_orders(passage.content)
         else:
-            turns = passage.words.person_turns
-            orders = [order for order in find_given_orders(passage) if not is_carried_by(turns, order)]
+            orders = find_given_orders(passage)
         if orders:
             yield to_order_finding(passage, orders)
 
@@ -94,12 +77,6 @@ DETECTOR = OrderDetector()
 def load_order_patterns() -> tuple[list[str], SparedPatterns]:
     rows = ORDER_PATTERNS.sections["patterns"]
     return [kind for kind, _ in rows], SparedPatterns([pattern for _, pattern in rows], load_required_words()["orders"])
-
-
-@cache
-def load_exact_pattern() -> re.Pattern[str]:
-    addresses = (ADDRESSES.url, ADDRESSES.mail, ADDRESSES.host)
-    return re.compile("|".join([*(pattern.pattern for pattern in addresses), EXACT]))
 
 
 @lru_cache(maxsize=16)
@@ -143,28 +120,6 @@ def to_order_finding(passage: Passage, orders: Sequence[Order]) -> Finding:
     rule = f"order:{'+'.join(order.kind for order in orders)}"
     reason = Suspicion(rule, DETECTOR.explain(rule) or rule)
     return Finding(passage.locate(orders[0].reading, orders[0].span), reason)
-
-
-def is_carried_by(turns: Sequence[str], order: Order) -> bool:
-    """Check whether what was said in a session carries an order: one turn has most of its words and all that must be exact."""
-    if not turns:
-        return False
-    exact = {match[0].rstrip(".,") for match in load_exact_pattern().finditer(order.content)}
-    words = to_content_words(order.content)
-    for turn in turns:
-        if len(turn) > 2 * LONGEST_TURN:
-            turn = f"{turn[:LONGEST_TURN]}\n{turn[-LONGEST_TURN:]}"
-        text = fold_text(QUOTED.sub(" ", turn))
-        if all(part in text for part in exact):
-            spoken = to_content_words(text)
-            if words and sum(word in spoken for word in words) >= CARRIED_SHARE * len(words):
-                return True
-    return False
-
-
-def to_content_words(text: str) -> set[str]:
-    small = ORDER_PATTERNS.words["words", "small"]
-    return {word[:6] for word in re.findall(r"[^\W_]{2,}", text) if word not in small}
 
 
 def is_disguised(content: str) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
 from hermes_memory_store.intake.detectors.injection import DETECTOR as INJECTION
-from hermes_memory_store.intake.detectors.orders import find_orders_and_claims, is_carried_by, to_order_finding
+from hermes_memory_store.intake.detectors.orders import find_orders_and_claims, to_order_finding
+from hermes_memory_store.intake.origins import is_carried_by
 from hermes_memory_store.intake.spans import TextSpan
 
 RECENT_FACTS = 6
@@ -48,7 +49,7 @@ class PieceDetector(Detector):
                 if not any(INJECTION.find(Passage(TextKind.FACT, before))):
                     yield finding._replace(span=whole)
                 break
-            orders = [order for order in find_orders_and_claims(text) if not is_carried_by(turns, order)]
+            orders = [order for order in find_orders_and_claims(text) if not is_carried_by(turns, order.content)]
             if orders:
                 earlier = {order.kind for order in find_orders_and_claims(before)}
                 orders = [order for order in orders if order.kind not in earlier]

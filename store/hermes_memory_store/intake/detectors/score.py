@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
-from hermes_memory_store.intake.detectors.orders import Order, find_given_orders, is_carried_by
+from hermes_memory_store.intake.origins import TextOrigin
 from hermes_memory_store.intake.scorer import (
     SIGNALS,
     compute_score,
@@ -34,18 +34,18 @@ class ScoreDetector(Detector):
     reads = frozenset({TextKind.WRITE, TextKind.RULED})
 
     def find(self, passage: Passage) -> Iterator[Finding]:
-        """Yield one finding with the score; none for what the person's own words carry."""
+        """Yield one finding with the score."""
         content = passage.excerpt
-        own = Order("", content.casefold())
-        if find_given_orders(passage) or is_carried_by(passage.words.person_turns, own) or QUESTION.match(content):
+        if QUESTION.match(content):
             return
         weights = load_weights()
-        quoted = is_carried_by(passage.words.other_turns, own)
-        threshold = weights.quoted_threshold if quoted else weights.threshold
         for reading in find_readings(content):
             features = find_features(passage.target, reading)
             score = compute_score(features, weights)
-            if score >= threshold:
+            # Whose words it is, is asked last: hardly any text gets here.
+            if score < weights.thresholds[TextOrigin.HEARD.value] or passage.origin is TextOrigin.SAID:
+                continue
+            if score >= weights.thresholds[passage.origin.value]:
                 meanings = SIGNALS.pairs("meanings")
                 names = [name for name in find_strongest_signals(features, weights) if name in meanings]
                 if len(names) >= FEWEST_SIGNALS:
