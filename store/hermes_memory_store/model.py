@@ -207,6 +207,10 @@ class Origin:
     """The line of that file, from 1."""
     turns: tuple[Uid, ...] = ()
     """The captured turns it was written from, oldest first."""
+    voice: str | None = None
+    """Whose words an agent's write is, where that was heard: `said` by the person, `heard` from a page or a tool."""
+    heard: str | None = None
+    """Where they were heard: `read on https://…, 14:02`."""
 
     @property
     def is_known(self) -> bool:

@@ -23,10 +23,15 @@ def connect_options(command: F) -> F:
         click.option(
             "--yes",
             is_flag=True,
-            help="Skip the questions: hooks are installed, agents may write, nothing said is kept.",
+            help="Skip the questions: hooks are installed, agents may write, nothing said is kept or heard.",
         ),
         click.option(
             "--capture/--no-capture", default=None, help="Keep what is said in the host, or not; asked otherwise."
+        ),
+        click.option(
+            "--hear/--no-hear",
+            default=None,
+            help="Hear what tools and pages returned, to tell their words from yours, or not; asked otherwise.",
         ),
         click.option("--hooks/--no-hooks", default=None, help="Give agents what is remembered by hooks, or not."),
         click.option(

@@ -51,6 +51,7 @@ from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, fin
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     OWN_BEGINNING,
     SCRIPTS,
+    can_hear,
     find_script_plugin,
     hears_events,
     plan_own_files,
@@ -65,6 +66,8 @@ class ConnectAnswers:
     """Whether agents are given what is remembered, by hooks."""
     keeps: bool | None
     """Whether what is said is kept, by hooks; None leaves to each host what was answered for it before."""
+    hears: bool | None = False
+    """Whether what tools return is heard, by hooks; None as of `keeps`."""
     trusts: bool = True
     """Whether hooks are marked as trusted where a host wants that."""
     rules: bool = False
@@ -84,6 +87,10 @@ def plan_connection(
     request = to_standing_request(host, place, request)
     store = find_store_path(request.db)
     keeps = find_consent(store, host.name) is True if answers.keeps is None else answers.keeps
+    hears = answers.hears
+    if hears is None:
+        hears = find_consent(store, host.name, of_tools=True) is True
+    hears = hears and can_hear(host.name)
     file = find_host_config(host, place, project=request.project)
     document = HOOKS.get(host.name)
     place_of_hooks = hooks_file = find_hooks_file(host, place, project=request.project)
@@ -92,12 +99,14 @@ def plan_connection(
     sharing = find_sharing_hosts(edits, host, place)
     keeps_any = keeps or any(find_consent(store, sharer.name) for sharer in sharing)
     hooks: list[Hook] = []
-    if document is not None and not request.remove and (answers.gives or keeps_any):
+    hears_any = hears or any(find_consent(store, sharer.name, of_tools=True) for sharer in sharing)
+    if document is not None and not request.remove and (answers.gives or keeps_any or hears_any):
         hooks = document.to_hooks(
             host.name,
             to_command_options(request),
             gives=answers.gives,
             keeps=keeps_any,
+            hears=hears_any,
             platform=place.platform,
             in_project=request.project,
         )
@@ -141,12 +150,15 @@ def plan_connection(
         store,
         gives=answers.gives,
         keeps=keeps,
+        hears=hears,
         rules=answers.rules,
         project=project,
     )
     is_heard = host.name in SCRIPTS or not (request.project and hooks_file is None)
     if hears_events(host.name) and is_heard and not (request.project and request.remove):
         change_consent(edits, store, host.name, None if request.remove else keeps)
+        if can_hear(host.name):
+            change_consent(edits, store, host.name, None if request.remove else hears, of_tools=True)
     is_renewed = place_of_hooks is not None and edits.is_edited(place_of_hooks)
     if request.remove and not request.project:
         note_offer(edits, store, host.name, SAID, None)
@@ -160,7 +172,7 @@ def plan_connection(
                 " `--no-allow` takes that back"
             )
     if place_of_hooks is not None and (request.remove or is_renewed):
-        is_installed = hooks or (host.name in SCRIPTS and (answers.gives or keeps))
+        is_installed = hooks or (host.name in SCRIPTS and (answers.gives or keeps or hears))
         note_installation(edits, store, host.name, place_of_hooks, system_clock() if is_installed else None)
     return notes
 

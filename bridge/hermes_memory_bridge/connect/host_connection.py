@@ -35,6 +35,7 @@ from hermes_memory_bridge.connect.host_permissions import PermissionEdit, descri
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, find_here, to_started_command
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     SCRIPTS,
+    can_hear,
     find_script_plugin,
     hears_events,
     read_plugin_command,
@@ -137,9 +138,13 @@ def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequ
     options = to_command_options(request)
     before = find_consent(find_store_path(request.db), host.name)
     keeps = before is True if request.capture is None else request.capture  # an answer of before stands
-    changes = plan_plugin_folder(host.name, folder, place, to_host_entry(host, request), options, keeps=keeps)
+    heard = find_consent(find_store_path(request.db), host.name, of_tools=True)
+    hears = heard is True if request.hear is None else request.hear
+    entry = to_host_entry(host, request)
+    changes = plan_plugin_folder(host.name, folder, place, entry, options, keeps=keeps, hears=hears)
     edits = FileEdits()
     change_consent(edits, find_store_path(request.db), host.name, keeps)
+    change_consent(edits, find_store_path(request.db), host.name, hears, of_tools=True)
     changes = [change for change in (*changes, *edits.to_changes()) if change.is_needed]
     written = write_connections(request, [], changes, place, [])
     if changes and written == 0 and not request.dry_run:
@@ -160,7 +165,7 @@ def ask_what_is_wanted(request: ConnectRequest, place: HostEnvironment, hosts: S
     is_silent = request.yes or request.dry_run
     if not is_silent:
         print(f"Enter at a question takes the answer in capitals; at every one it connects {titles}.")
-    gives, keeps = request.hooks, request.capture
+    gives, keeps, hears = request.hooks, request.capture, request.hear
     if gives is None:
         gives = is_silent or confirm_on_terminal(
             f"Give your agents what is remembered? Hooks of {titles} hand over the facts that matter.", default=True
@@ -171,13 +176,21 @@ def ask_what_is_wanted(request: ConnectRequest, place: HostEnvironment, hosts: S
             f"Keep what is said? What you and {titles} say is then stored in your memory, on this machine.",
             default=all(find_consent(store, host.name) for host in heard_hosts),
         )
+    hearing_hosts = [host for host in heard_hosts if can_hear(host.name)]
+    if hears is None and hearing_hosts and not is_silent:
+        store = find_store_path(request.db)
+        hears = confirm_on_terminal(
+            "May it hear what tools and pages returned, to tell their words from yours?"
+            f" ({', '.join(host.title for host in hearing_hosts)}; digests in memory alone, nothing of it is kept.)",
+            default=all(find_consent(store, host.name, of_tools=True) for host in hearing_hosts),
+        )
     allows = request.allow
     if allows is None and not is_silent:
         allows = ask_for_permissions(request, place, heard_hosts)
     trusts = True
-    if (gives or keeps) and not is_silent and any(host.name == "codex" for host in heard_hosts):
+    if (gives or keeps or hears) and not is_silent and any(host.name == "codex" for host in heard_hosts):
         trusts = confirm_on_terminal(TRUST_QUESTION, default=True)
-    return ConnectAnswers(gives, keeps, trusts, gives and wants_rules_files(request, heard_hosts), allows)
+    return ConnectAnswers(gives, keeps, hears, trusts, gives and wants_rules_files(request, heard_hosts), allows)
 
 
 def ask_for_permissions(request: ConnectRequest, place: HostEnvironment, hosts: Sequence[Host]) -> bool | None:
@@ -306,6 +319,11 @@ def check_connected_host(host: Host, place: HostEnvironment, request: ConnectReq
     findings = check_hooks(host, place, find_store_path(request.db)) if hears_events(host.name) else []
     for finding in findings:
         print(f"{host.title}: {finding.detail if finding.ok else f'does not work: {finding.detail}'}")
+    if can_hear(host.name) and findings:
+        is_heard = find_consent(find_store_path(request.db), host.name, of_tools=True)
+        changed = "--no-hear" if is_heard else "--hear"
+        state = "heard, to tell their words from yours" if is_heard else "not heard"
+        print(f"{host.title}: what tools and pages return is {state}; `connect {host.name} {changed}` changes it")
     if hears_events(host.name) and not findings:
         print(f"{host.title}: no hooks; its model is given what is remembered only when it asks for it")
     return 0 if outcome.ok and all(finding.ok for finding in findings) else 1

@@ -33,6 +33,8 @@ class ConnectRequest:
     """Whether agents are given what is remembered by hooks; None asks."""
     capture: bool | None = None
     """Whether what is said is kept; None asks."""
+    hear: bool | None = None
+    """Whether what tools return is heard; None asks."""
     allow: bool | None = None
     """Whether tools run without a question; None asks."""
     rules: bool | None = None

@@ -1,7 +1,7 @@
 """The hooks of hosts, by the member `hooks` of their files of data: which events call `hermes-memory-hook`, and how.
 
 A line that gives is there once a person wants agents to be given what is remembered, one that keeps once he allowed what is
-said to be kept.
+said to be kept, one that hears once what tools return may be heard.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ class HookLine:
     native: str
     """The host's own name of the event."""
     event: str
-    """`start`, `prompt`, `compacting`, `compacted`, `turn` or `end`."""
+    """`start`, `prompt`, `compacting`, `compacted`, `turn`, `tool` or `end`."""
     timeout_s: int
     gives: bool = True
     """Whether giving needs it."""
     keeps: bool = False
     """Whether keeping needs it."""
+    hears: bool = False
+    """Whether hearing what tools return needs it."""
     background: bool = False
     """Whether the host need not wait for it, where it knows such hooks."""
 
@@ -80,6 +82,7 @@ class HookDocument:
         *,
         gives: bool,
         keeps: bool,
+        hears: bool = False,
         platform: str = sys.platform,
         in_project: bool = False,
     ) -> list[tuple[str, dict[str, Any]]]:
@@ -93,7 +96,7 @@ class HookDocument:
         return [
             (line.native, self.to_element(line, [*words, self.serves or host, line.event, *options], platform))
             for line in self.lines
-            if (gives and line.gives) or (keeps and line.keeps)
+            if (gives and line.gives) or (keeps and line.keeps) or (hears and line.hears)
         ]
 
     def to_element(self, line: HookLine, words: list[str], platform: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypeGuard
 
-HOOK_EVENTS = ("start", "prompt", "compacting", "compacted", "turn", "end")
+HOOK_EVENTS = ("start", "prompt", "compacting", "compacted", "turn", "tool", "end")
 
 START_SOURCES = ("startup", "resume", "clear", "compact", "fork")
 """Why a session starts; hosts have other words for the first."""
@@ -30,9 +30,11 @@ MOST_PIDS = 8
 
 TEXT_FIELDS = (
     "host", "event", "session", "source", "turn", "folder", "text", "transcript", "agent", "trigger", "reason", "version",
-    "theme",
+    "theme", "tool", "page", "call",
 )  # fmt: skip
 
+
+LONG_FIELDS = ("text", "call")
 
 PATH_FIELDS = ("folder", "transcript")
 """What names a file stays as it is, whose name may be bytes that are no text."""
@@ -52,7 +54,8 @@ class HookEvent:
     folder = ""
     """Where the host works, absolute."""
     text = ""
-    """Of a prompt what the person wrote, of a turn the assistant's last message, of `compacted` the summary."""
+    """Of a prompt what the person wrote, of a turn the assistant's last message, of `compacted` the summary, of a tool what it
+    returned."""
     transcript = ""
     """The path of the host's record of the session."""
     agent = ""
@@ -63,12 +66,18 @@ class HookEvent:
     version = ""
     theme = ""
     """The theme that the command names; empty when it names none."""
+    tool = ""
+    """The name of a tool that was called."""
+    page = ""
+    """The address or the path that it read; empty where its call names none."""
+    call = ""
+    """The words of its call, which it may have repeated."""
     pids: tuple[int, ...] = ()
     """Ids of the hook's ancestors, nearest first."""
     at = 0
     """When it happened, UTC milliseconds."""
     capture = False
-    """Whether what this host's hooks bring might be kept when the hook ran."""
+    """Whether what this host's hooks bring might be kept when the hook ran; of a tool, whether it might be heard."""
     given: dict[str, Any] | None = None
     """What the hook gave by itself, without a bridge: `uids`, `tokens` and `kind`."""
 
@@ -95,7 +104,7 @@ def parse_hook_event(document: Mapping[str, Any]) -> HookEvent:
     if event not in HOOK_EVENTS:
         raise ValueError(f"{str(event)[:40]!r} is no event of a hook; one of {', '.join(HOOK_EVENTS)}")
     texts = {
-        name: cut_message(value) if name == "text" else value[:MOST_NAME]
+        name: cut_message(value) if name in LONG_FIELDS else value[:MOST_NAME]
         for name in TEXT_FIELDS[2:]
         if isinstance(value := document.get(name) if name in PATH_FIELDS else to_utf8(document.get(name)), str)
     }

@@ -48,6 +48,7 @@ FIELDS = {
     "trigger": ("trigger",),
     "reason": ("reason", "stopReason", "status"),
     "version": ("cursor_version", "host_version", "version"),
+    "tool": ("tool_name", "toolName", "tool"),
 }
 """Keys under which hosts tell a field, looked for in this order."""
 
@@ -57,6 +58,15 @@ TEXT_KEYS = {
     "compacted": ("compact_summary", "summary", "text"),
 }
 """Keys of the message by event; a point leads into an object."""
+
+CALL_KEYS = ("tool_input", "toolArgs", "args")
+"""Keys of what a tool was called with."""
+
+RESULT_KEYS = ("tool_response", "toolResult", "error", "text")
+"""Keys of what a tool returned, texts in any form."""
+
+PAGE_KEYS = ("url", "uri", "file_path", "filePath", "absolute_path", "path")
+"""Keys of what a tool reads, in what it was called with."""
 
 SOURCE_WORDS = {"new": "startup", "TaskStart": "startup", "TaskResume": "resume"}
 """Hosts' other words for how a session starts: the value of `source`, or the name of the host's event."""

@@ -6,8 +6,11 @@ import os
 
 from hermes_memory_bridge.hook_program.hook_event import MARK_ROOM, MOST_PIDS, MOST_TEXT, HookEvent, parse_hook_event
 from hermes_memory_bridge.hook_program.host_dialects import (
+    CALL_KEYS,
     EVENT_NAME_KEYS,
     FIELDS,
+    PAGE_KEYS,
+    RESULT_KEYS,
     SOURCE_WORDS,
     TEXT_KEYS,
 )
@@ -102,7 +105,12 @@ def to_hook_event(
         document["folder"] = find_working_folder()
     word = document["source"] or find_text(payload, EVENT_NAME_KEYS)[:100]
     document["source"] = SOURCE_WORDS.get(word, word) if event == "start" else ""
-    text = find_text(payload, (*own_texts.get(event, ()), *TEXT_KEYS.get(event, ())))
+    if event == "tool":
+        call = find_call(payload)
+        document |= {"call": gather_text(call), "page": find_text(call, PAGE_KEYS) if isinstance(call, dict) else ""}
+        text = next((text for key in RESULT_KEYS if (text := gather_text(payload.get(key)))), "")
+    else:
+        text = find_text(payload, (*own_texts.get(event, ()), *TEXT_KEYS.get(event, ())))
     document |= {"host": host, "event": event, "text": text, "theme": theme}
     return parse_hook_event({**document, "pids": pids, "at": at})
 
@@ -129,6 +137,24 @@ def to_text(value: Any, between: str) -> str:
         parts = (part.get("text") if isinstance(part, dict) else part for part in value)
         return between.join(part for part in parts if isinstance(part, str))
     return ""
+
+
+def find_call(payload: Mapping[str, Any]) -> Any:
+    """Return what a tool was called with, which Copilot CLI says as JSON in a text."""
+    call = next((payload[key] for key in CALL_KEYS if payload.get(key)), None)
+    return (parse_whole_object(call) or call) if isinstance(call, str) else call
+
+
+def gather_text(value: Any) -> str:
+    """Return all texts of a value, be they deep in lists and objects."""
+    texts, left = [], [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, (list, dict)):
+            left += reversed(part if isinstance(part, list) else [*part.values()])
+    return "\n".join(texts).replace("\0", "")
 
 
 def list_hook_ancestors() -> list[int]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hermes_memory_bridge.hook_program.hook_event import HookEvent
 
-WAITS_S = {"start": 0.6, "prompt": 0.11, "compacting": 0.8}
+WAITS_S = {"start": 0.6, "prompt": 0.11, "compacting": 0.8, "tool": 0.0}
 """From the beginning, how long the bridge's answer is waited for where it matters to the host; a start then reads the store."""
 
 WAIT_S = 0.3
@@ -92,7 +92,9 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         host_event = host_payload.to_hook_event(
             speaker, name, payload, os.environ, theme=theme.strip(), at=at, pids=pids
         )
-        host_event.capture = may_capture(paths.store, host_event.host, host_event.folder).allowed
+        host_event.capture = may_capture(
+            paths.store, host_event.host, host_event.folder, of_tools=name == "tool"
+        ).allowed
         return host_event
 
     stop = without_bridge.HardStop(host, name, log.began, find_event)
@@ -100,14 +102,15 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     event = stop.found = find_event()
     stop.host = event.host
     log.note(f"read {', '.join(payload) or 'nothing'}")
-    if (host, event.host) == ("claude-code", "vscode"):  # which reads these hooks beside its own
+    is_unheard = name == "tool" and not event.capture
+    if is_unheard or (host, event.host) == ("claude-code", "vscode"):  # which reads these hooks beside its own
         stop.answer("")
         stop.is_settled = True
         host_input.drain()
         return
     outcome, answer = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
     log.note(f"{outcome} {'' if outcome == ANSWERED else answer}")
-    if outcome == ANSWERED:
+    if outcome == ANSWERED or name == "tool":  # what no bridge hears of a tool is of no use later
         stop.is_settled = True
         stop.answer(answer)
         host_input.drain()

@@ -14,8 +14,8 @@ from hermes_memory_store.hosts import waiting_records
 LAST_S = 10
 """How long a process that nobody waits for may take."""
 
-LIMITS_S = {"prompt": 0.15}
-"""From the program's beginning to its end; a person waits for a prompt."""
+LIMITS_S = {"prompt": 0.15, "tool": 0.15}
+"""From the program's beginning to its end; a person waits for a prompt, and tools are many."""
 
 LIMIT_S = 1.0
 """For all other events."""
@@ -77,8 +77,10 @@ def was_given_by_bridge(store: str, event: HookEvent) -> bool:
 def needs_record(event: HookEvent) -> bool:
     """Check whether an event that no bridge took must wait: to be kept, as the record of what was given, or of a pause.
 
-    A transcript is read up to the times of which nobody has told that nothing might be kept.
+    A transcript is read up to the times of which nobody has told that nothing might be kept. What a tool returned never waits.
     """
+    if event.event == "tool":
+        return False
     return event.capture or event.given is not None or event.event in ("start", "end") or bool(event.transcript)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from hermes_memory_bridge.hook_service.host_processes import find_host_process
 from hermes_memory_bridge.hook_service.prompt_matching import find_message_facts
 from hermes_memory_bridge.hook_service.session_turns import SessionTurn, SessionTurns
 from hermes_memory_bridge.hook_service.transcripts.transcript_filling import TranscriptFilling
+from hermes_memory_bridge.hook_service.turn_capture import to_spoken_text
 from hermes_memory_bridge.hook_service.waiting_events import WaitingEvents
 from hermes_memory_bridge.runtime.followed_answer import FollowedAnswer
 from hermes_memory_bridge.runtime.place_resolution import find_sighting_theme
@@ -35,6 +37,7 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import parse_folder
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.hosts.capture_switch import may_capture
+from hermes_memory_store.intake.intake import to_masked_name
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.store import Store
@@ -42,6 +45,9 @@ from hermes_memory_themes import ThemeName, resolve_theme
 from hermes_memory_themes.theme_identity import DEFAULT
 
 log = logging.getLogger(__name__)
+
+MOST_HEARD = 1 << 16
+"""Characters of what a tool returned that are digested."""
 
 QUICK = frozenset({"start", "prompt"})
 """Events whose answer a person waits for; the others are answered when they are on the disk."""
@@ -64,11 +70,15 @@ class HookService:
         :raises ThemeError: it names a theme that cannot be one
         """
         event = parse_event(arguments)
+        if event.event == "tool":
+            note_tool_words(self.worker, event)
+            return to_answer("")
         process = find_host_process(event.pids)
         turn = self.turns.find(event.host, to_session_name(event, process))
         await turn.lock.acquire()
         try:
             moment = await self.to_moment(event, process)
+            note_person_words(self.worker, moment)
             self.waiting.wake()
             if event.event in QUICK:
                 return await self._answer_then_record(moment, turn)
@@ -224,6 +234,40 @@ class HookService:
         if not moment.may_capture:
             record["text"] = ""
         return name if await self.waiting.add(name, record) else None
+
+
+def note_tool_words(worker: StoreWorker, event: HookEvent) -> None:
+    """Note in memory what a tool returned; nothing of our own tools, whose facts have origins of their own."""
+    store, folder = str(worker.path), parse_folder(event.folder) or ""
+    if not event.capture or not may_capture(store, event.host, folder, of_tools=True).allowed:
+        return
+    if "hermes-memory" in event.tool.replace("_", "-"):
+        return
+    source = f"{format_tool_source(event)}, {time.strftime('%H:%M', time.localtime(event.at / 1000))}"
+    digests = worker.word_digests.open(event.host, event.session)
+    digests.note_heard(to_spoken_text(event.text)[:MOST_HEARD], source, event.call)
+
+
+def format_tool_source(event: HookEvent) -> str:
+    """Format where a tool's words come from: `read on https://…`, without query and password, `read in FILE`, or `tool Bash`."""
+    if "://" not in event.page:
+        return f"read in {to_masked_name(event.page)}" if event.page else f"tool {to_masked_name(event.tool)}"
+    scheme, _, rest = event.page.partition("://")
+    place, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
+    return "read on " + to_masked_name(f"{scheme}://{place.rpartition('@')[2]}{slash}{path}")
+
+
+def note_person_words(worker: StoreWorker, moment: HookMoment) -> None:
+    """Note in memory what the person says, which needs no permission to be kept; the end of a session forgets what was heard."""
+    event = moment.event
+    if event.event == "end" and not event.agent:
+        worker.word_digests.forget(event.host, event.session)
+    if event.event != "prompt" or event.agent:
+        return
+    if may_capture(str(worker.path), "", parse_folder(event.folder) or "").allowed:
+        digests = worker.word_digests.open(event.host, event.session)
+        digests.theme = moment.theme
+        digests.note_said(to_spoken_text(event.text))
 
 
 def parse_event(arguments: Any) -> HookEvent:

@@ -16,7 +16,7 @@ from hermes_memory_store.store import Store
 log = logging.getLogger(__name__)
 
 HOST_BLOCKS = re.compile(
-    r"(<|&lt;)(hook_context|system[-_]reminder|qwen:user-prompt-submit-context)(>|&gt;).*?(</|&lt;/)\2(>|&gt;)",
+    r"(<|&lt;)(hook_context|system[-_]reminder|task-notification|qwen:user-prompt-submit-context)(>|&gt;).*?(</|&lt;/)\2(>|&gt;)",
     re.DOTALL | re.IGNORECASE,
 )
 """What a host wrote into a message: nobody said it."""

@@ -28,6 +28,7 @@ from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.database.db import TransactionEnded
 from hermes_memory_store.database.index_health import find_damaged_indexes
 from hermes_memory_store.errors import IndexDamaged, StoreError, StoreOlder, StoreReplaced, StoreTooNew, StoreUnreadable
+from hermes_memory_store.intake.origins import WordDigests
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.store import Store
 from hermes_memory_themes import EmbeddingSettings
@@ -91,6 +92,8 @@ class StoreWorker:
         self.path = Path(path)
         self.vault = vault
         """Keeps the secrets that are masked."""
+        self.word_digests = WordDigests()
+        """What hooks heard in sessions of hosts, in memory alone."""
         self.store = open_current_store(self.path, clock=clock, vault=vault)
         self._set_up_store()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -360,6 +363,7 @@ class StoreWorker:
     def _set_up_store(self) -> None:
         """Have reads noted, and attribute to the bridge what no agent's call changes, such as the end of a lost session."""
         self.store.reads.on_enough = self._note_reads
+        self.store.scored_writes.digests = self.word_digests
         self.store.origin = Origin(way=Way.LIBRARY, client="hermes-memory-bridge", client_version=__version__)
 
     def _reopen_store(self) -> None:

@@ -73,6 +73,8 @@ def to_origin_data(origin: Origin) -> dict[str, Any]:
         "file": None if origin.file is None else to_portable_file(origin.file, origin.root),
         "line": origin.line,
         "turns": list(origin.turns) or None,
+        "voice": origin.voice,
+        "heard": origin.heard,
     }
     return {name: value for name, value in words.items() if value is not None}
 

@@ -24,10 +24,12 @@ from hermes_memory_store.system.file_locks import exclusive_folder_lock
 from hermes_memory_store.system.filesystem import atomic_write
 
 
-def allow_capture(store_path: str | os.PathLike[str], host: str, allowed: bool) -> CaptureSwitch:
-    """Say whether the hooks of a host may bring what is said."""
+def allow_capture(
+    store_path: str | os.PathLike[str], host: str, allowed: bool, *, of_tools: bool = False
+) -> CaptureSwitch:
+    """Say whether the hooks of a host may bring what is said, or be heard about what tools returned."""
     with open_capture_switch(store_path) as switch:
-        switch.hosts[host] = allowed
+        (switch.tools if of_tools else switch.hosts)[host] = allowed
     return switch
 
 

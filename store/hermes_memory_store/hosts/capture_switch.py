@@ -43,12 +43,14 @@ class CaptureRuling:
 class CaptureSwitch:
     """What the file of a store says. Without a file: nobody was allowed, nothing is off."""
 
-    __slots__ = ("folders", "hosts", "off", "paused_until", "stops", "trouble")
+    __slots__ = ("folders", "hosts", "off", "paused_until", "stops", "tools", "trouble")
 
     def __init__(self, *, off: bool = False, trouble: str = "") -> None:
         self.hosts: dict[str, bool] = {}
         """Hosts whose person has answered, and what."""
         self.off = off
+        self.tools: dict[str, bool] = {}
+        """The same of what tools and pages returned in a host: whether it may be heard. Nothing of that is kept."""
         self.paused_until: int | None = None
         """UTC milliseconds, `UNTIL_RESUMED`, or None."""
         self.folders: list[str] = []
@@ -64,7 +66,7 @@ class CaptureSwitch:
     def to_document(self) -> dict[str, Any]:
         """Return what `parse_capture_switch` reads."""
         document = {"hosts": self.hosts, "off": self.off, "paused_until": self.paused_until, "folders": self.folders}
-        return {**document, "stops": self.stops} if self.stops else document
+        return document | {name: value for name in ("stops", "tools") if (value := getattr(self, name))}
 
     def is_paused(self, now: int) -> bool:
         return self.paused_until is not None and (self.paused_until == UNTIL_RESUMED or now < self.paused_until)
@@ -82,16 +84,19 @@ class CaptureSwitch:
         return f"paused until {format_pause_end(self.paused_until, now)}" if self.is_paused(now) else ""
 
 
-def may_capture(store_path: str, host: str, folder: str, *, now: int | None = None) -> CaptureRuling:
+def may_capture(
+    store_path: str, host: str, folder: str, *, of_tools: bool = False, now: int | None = None
+) -> CaptureRuling:
     """Return whether what is said may be kept.
 
     :param host: the host whose hook brings it; empty for other ways, which need no permission of their own
     :param folder: where it is said, absolute; empty when nobody knows
+    :param of_tools: whether it is what tools returned, which may be heard
     :param now: UTC milliseconds; the system's clock unless given
     """
     switch = load_capture_switch(store_path)
     stop = switch.find_general_stop(to_now(now)) or find_folder_stop(switch, folder)
-    if not stop and host and switch.hosts.get(host) is not True:
+    if not stop and host and (switch.tools if of_tools else switch.hosts).get(host) is not True:
         stop = f"not allowed to {host}"
     return CaptureRuling(not stop, stop)
 
@@ -128,9 +133,11 @@ def parse_capture_switch(content: bytes) -> CaptureSwitch:
     document: Any = parse_whole_object(content.decode("utf-8")) if len(content) <= MOST_READ else None
     if document is None:
         raise ValueError("no object")
-    hosts, off = document.get("hosts", {}), document.get("off", False)
+    hosts, tools, off = document.get("hosts", {}), document.get("tools", {}), document.get("off", False)
     paused_until, folders, stops = document.get("paused_until"), document.get("folders", []), document.get("stops", [])
-    if not isinstance(hosts, dict) or not isinstance(off, bool) or not isinstance(folders, list):
+    if not isinstance(hosts, dict) or not isinstance(tools, dict):
+        raise ValueError("other types")
+    if not isinstance(off, bool) or not isinstance(folders, list):
         raise ValueError("other types")
     if type(paused_until) not in (int, type(None)):
         raise ValueError("no time")
@@ -140,6 +147,7 @@ def parse_capture_switch(content: bytes) -> CaptureSwitch:
         raise ValueError("no times")
     switch = CaptureSwitch(off=off)
     switch.hosts = {name: answer for name, answer in hosts.items() if isinstance(answer, bool)}
+    switch.tools = {name: answer for name, answer in tools.items() if isinstance(answer, bool)}
     switch.paused_until, switch.folders, switch.stops = paused_until, folders, stops
     return switch
 

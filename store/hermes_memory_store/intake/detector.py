@@ -62,19 +62,25 @@ class Passage:
         """The beginning and the end of a long content."""
         if len(content) > 2 * LONGEST_READ:
             self.excerpt = f"{content[:LONGEST_READ]} {content[-LONGEST_READ:]}"
-        self.source = source
         self._load_words = load_words
-        self._origin = origin
+        self._origin = None if origin is None else (origin, source)
 
     @cached_property
     def words(self) -> SessionWords:
         return self._load_words()
 
-    @cached_property
+    @property
     def origin(self) -> TextOrigin:
-        if self._origin is not None:
-            return self._origin
-        return find_origin(self.words, self.excerpt)
+        return self._found_origin[0]
+
+    @property
+    def source(self) -> str:
+        """Where it was heard; empty where that is not known."""
+        return self._found_origin[1]
+
+    @cached_property
+    def _found_origin(self) -> tuple[TextOrigin, str]:
+        return self._origin or find_origin(self.words, self.excerpt)
 
     def locate(self, reading: str, span: tuple[int, int]) -> TextSpan:
         """Return the part of the content that a part of a reading stands for: all of it, where it was folded or decoded."""

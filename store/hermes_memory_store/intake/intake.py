@@ -21,7 +21,7 @@ from typing import Any, NewType, Protocol
 from hermes_memory_store import errors, safe_text
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion
-from hermes_memory_store.intake.origins import SessionWords
+from hermes_memory_store.intake.origins import SessionWords, TextOrigin
 from hermes_memory_store.intake.spans import (
     NOT_KEPT,
     find_mark_names,
@@ -132,6 +132,10 @@ class Admission:
     suspicion: Suspicion | None = None
     masked_names: tuple[str, ...] = ()
     unkept: int = 0
+    origin: TextOrigin = TextOrigin.UNKNOWN
+    """Whose words it is."""
+    heard: str = ""
+    """Where it was heard."""
 
 
 NEWLY_KEPT: ContextVar[list[KeptSecret] | None] = ContextVar("newly_kept", default=None)
@@ -214,7 +218,8 @@ class Intake:
         else:
             memory_spec.refuse_long_content(notation.content, policy.fact_chars)
             parts = [notation]
-        return Admission(tuple(AdmittedFact(part, verdict) for part in parts), suspicion, masking.names, masking.unkept)
+        facts = tuple(AdmittedFact(part, verdict) for part in parts)
+        return Admission(facts, suspicion, masking.names, masking.unkept, passage.origin, passage.source)
 
     def admit_content(
         self,

@@ -30,10 +30,18 @@ WORDS = ("session", "title", "client", "client_version", "project", "root", "fol
 )
 """Fields of `Origin` that are text, in the order of the table's columns."""
 
+VOICES = ("said", "heard")
+"""Whose words a write may be."""
+
 ERASED = "(purged)"
 """What stands in an origin for a text that was erased with the words of a fact."""
 
 PATHS = frozenset({"root", "folder", "file"})
+
+DETAILS = ("line", "turns", "voice", "heard")
+"""Fields that differ from fact to fact."""
+
+NO_DETAILS: dict[str, Any] = {name: getattr(UNKNOWN_ORIGIN, name) for name in DETAILS}
 
 MAX_WORD = 1_000
 """Characters of one field that are kept: longer than any path or branch a person would name."""
@@ -148,7 +156,7 @@ class OriginRows:
         last = self._last
         if last is not None and last[1] is origin and last[0] == theme_id:
             return last[2]
-        alike = replace(origin, turns=(), line=None) if origin.turns or origin.line is not None else origin
+        alike = replace(origin, **NO_DETAILS) if any(getattr(origin, name) for name in DETAILS) else origin
         key = self._keys.get((theme_id, alike))
         if key is not None and conn.execute(IS_WHOLE, (key,)).fetchone() is None:
             key = None  # another process has erased words of it
@@ -170,7 +178,7 @@ class OriginRows:
         if detail is None:
             return origin
         words = json.loads(detail)
-        return replace(origin, line=words.get("line"), turns=tuple(words.get("turns", ())))
+        return replace(origin, **words | {"turns": tuple(words.get("turns", ()))})
 
     def complete(self, origin: Origin | None, session: Session | None) -> Origin:
         """Return the origin, the current one unless given, with what its session adds: its names, client and project."""
@@ -477,13 +485,18 @@ def origin_detail_words(origin: Origin) -> dict[str, Any]:
         words["line"] = origin.line
     if origin.turns:
         words["turns"] = list(origin.turns)
+    words |= {name: value for name in ("voice", "heard") if (value := getattr(origin, name)) is not None}
     return words
 
 
 def parse_origin_detail(words: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an origin that `origin_detail_words` made."""
-    line, turns = words.get("line"), words.get("turns")
+    line, turns, voice, heard = (words.get(name) for name in DETAILS)
     fields: dict[str, Any] = {}
+    if voice in VOICES:
+        fields["voice"] = voice
+    if isinstance(heard, str) and heard:
+        fields["heard"] = safe_text.to_printable(heard[:MAX_WORD])
     if isinstance(line, int) and not isinstance(line, bool) and line > 0:
         fields["line"] = line
     if isinstance(turns, list):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
 from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION, TURN, parse_words
-from hermes_memory_store.items.origin_rows import format_origin_detail
+from hermes_memory_store.items.origin_rows import DETAILS, format_origin_detail
 from hermes_memory_store.items.session_names import NUMBERED, is_numbering
 from hermes_memory_store.model import SessionStatus, parse_actor, split_client_version
 
@@ -107,7 +107,7 @@ def fold_facts(
         for row, words in rows:
             if row.begins:
                 author = parse_actor(str(words["by"])) if "by" in words else None
-                detail: dict[str, Any] = {name: words[name] for name in ("line", "turns") if name in words}
+                detail: dict[str, Any] = {name: words[name] for name in DETAILS if name in words}
                 columns = FACT.initial(row.at) | {
                     "scope": None,
                     "actor_id": row.actor_id if author is None else actors.get((author.kind, author.name)),

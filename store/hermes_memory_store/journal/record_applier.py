@@ -177,7 +177,7 @@ class Replayer:
             actor_id = self._names.actor(self._conn, parse_actor(after["by"]))
         words = {name: after[name] for name in FACT.names if name in after}
         values = FACT.initial(record.at) | FACT.to_columns(words)
-        detail = origin_rows.format_origin_detail({key: after[key] for key in ("line", "turns") if key in after})
+        detail = origin_rows.format_origin_detail({key: after[key] for key in origin_rows.DETAILS if key in after})
         values["scope_id"] = self._scope_id(record, theme_id, values.pop("scope"))
         self._facts[record.uid] = FactRow(
             id=(theme_id << THEME_SHIFT) + number,

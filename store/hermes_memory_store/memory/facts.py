@@ -28,6 +28,7 @@ from hermes_memory_store.intake.intake import (
     Writer,
     repeat_text,
 )
+from hermes_memory_store.intake.origins import TextOrigin
 from hermes_memory_store.items import fact_pages
 from hermes_memory_store.items.fact_pages import sorted_fact_keys, to_facts
 from hermes_memory_store.items.journal import Journal
@@ -251,8 +252,10 @@ class Facts:
         self, conn: sqlite3.Connection, write: AdmittedWrite
     ) -> tuple[Mutation, ResolvedTheme, AdmittedText | None, WritingSession | None]:
         """Begin a write: return the change with its origin, the theme, the label of the scope it goes to, and its session."""
-        _, theme, policy, label, actor, session, _, origin = write
+        admission, theme, policy, label, actor, session, _, origin = write
         origin = self._names.origins.complete(origin, session)
+        if admission.origin is not TextOrigin.UNKNOWN:
+            origin = replace(origin, voice=admission.origin.value, heard=admission.heard or None)
         writer = None if session is None else self._sessions.load_writer(conn, session)
         change = Mutation(conn, self._names, self._journal, actor, origin, writer.recent_turns if writer else ())
         theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)

@@ -5,11 +5,14 @@ A person's words carry an order, so that it does not wait, only where a program 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hermes_memory_store import uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.hosts.host_data import find_client_host
 from hermes_memory_store.intake.detectors.pieces import RECENT_FACTS
-from hermes_memory_store.intake.origins import SessionWords
+from hermes_memory_store.intake.origins import SessionDigests, SessionWords, WordDigests
 from hermes_memory_store.model import Way
 
 MOST_TURNS = 30
@@ -39,6 +42,11 @@ SESSION_FACTS = f"""
     ORDER BY f.id DESC LIMIT {RECENT_FACTS}
 """
 
+HOST_SESSIONS = """
+    SELECT h.host, h.name, n.client, t.name FROM sessions n JOIN themes t ON t.id = n.theme_id
+    LEFT JOIN host_sessions h ON h.session_id = n.id WHERE n.uid = ?
+"""
+
 DECLARED = frozenset({Way.TOOL.value, None})
 """Ways in by which a model may have said it: `None` is a turn of which nobody knows where it came from."""
 
@@ -48,6 +56,8 @@ class ScoredWrites:
 
     def __init__(self, db: Db) -> None:
         self._db = db
+        self.digests = WordDigests()
+        """What hooks heard in sessions of hosts, where they are heard by this process."""
 
     def load_words(self, theme: str, session: str | None) -> SessionWords:
         """Return what was said in a session, by its uid, and what it wrote; nothing where there is no session."""
@@ -59,4 +69,15 @@ class ScoredWrites:
             person_turns=[text for role, text, way in turns if role == "user" and way not in DECLARED],
             other_turns=[text for role, text, _ in turns if role != "user"],
             recent_facts=self._db.rows(SESSION_FACTS, (theme, key))[::-1],
+            digests=self._find_digests(key) if self.digests else (),
         )
+
+    def _find_digests(self, session: bytes) -> Sequence[SessionDigests]:
+        """Return what was heard in the host's session that is this one; where that is not certain, in those of its host."""
+        rows = self._db.rows(HOST_SESSIONS, (session,))
+        keys = {(host, name.partition(" ")[0]) for host, name, _, _ in rows if name}
+        return [
+            digests
+            for _, _, client, theme in rows[:1]
+            for digests in self.digests.find(keys, theme, find_client_host((client or "").partition(" ")[0]))
+        ]

@@ -12,6 +12,7 @@ import pytest
 from hermes_memory_bridge.connect.hooks.hook_edit import list_own_hooks, read_hook_document
 from hermes_memory_bridge.connect.host_hooks import HOOKS
 from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
+from hermes_memory_bridge.connect.plugins.host_plugins import can_hear
 from hermes_memory_store.hosts.capture_switch import may_capture
 from hermes_memory_store.projects.place_themes import Places
 from hermes_memory_store.store import Store
@@ -56,7 +57,7 @@ def test_without_an_answer_agents_are_given_what_is_remembered_and_nothing_is_ke
     store = tmp_path / ".hermes" / "memory.db"
     assert not may_capture(str(store), name, str(tmp_path)).allowed
     assert connect_here(tmp_path, name, "--yes", "--capture") == 0
-    assert own_events(hooks_file_of(name, tmp_path)) == {line.native for line in lines}
+    assert own_events(hooks_file_of(name, tmp_path)) == {line.native for line in lines if not line.hears}
     assert may_capture(str(store), name, str(tmp_path)).allowed
     assert stat.S_IMODE((tmp_path / ".hermes" / "memory.db.capture.json").stat().st_mode) == 0o600
     assert connect_here(tmp_path, name, "--yes", "--theme", "me") == 0
@@ -69,8 +70,8 @@ def test_without_an_answer_agents_are_given_what_is_remembered_and_nothing_is_ke
 @pytest.mark.parametrize(
     ("typed", "gives", "keeps"),
     [
-        *(("\n\n\n\n", True, False), ("y\ny\nn\ny\n", True, True)),
-        *(("n\nn\n\n\n", False, False), ("n\ny\ny\ny\n", False, True)),
+        *(("\n\n\n\n\n", True, False), ("y\ny\nn\nn\ny\n", True, True)),
+        *(("n\nn\n\n\n\n", False, False), ("n\ny\nn\ny\ny\n", False, True)),
     ],
 )
 def test_two_questions_have_two_answers(typed: str, gives: bool, keeps: bool, tmp_path: Path) -> None:
@@ -83,6 +84,33 @@ def test_two_questions_have_two_answers(typed: str, gives: bool, keeps: bool, tm
     assert own_events(tmp_path / ".claude" / "settings.json") == expected
     answers = json.loads((tmp_path / ".hermes" / "memory.db.capture.json").read_text())
     assert answers["hosts"] == {"claude-code": keeps}
+
+
+@pytest.mark.parametrize("name", [name for name in HOOKS if can_hear(name)])
+def test_what_tools_return_is_heard_where_that_was_allowed_and_not_after_a_no(name: str, tmp_path: Path) -> None:
+    store, hearing = tmp_path / ".hermes" / "memory.db", {line.native for line in HOOKS[name].lines if line.hears}
+
+    def is_heard() -> tuple[bool, bool]:
+        installed = own_events(hooks_file_of(name, tmp_path)) & hearing
+        return installed == hearing, may_capture(str(store), name, str(tmp_path), of_tools=True).allowed
+
+    assert connect_here(tmp_path, name, "--yes") == 0
+    assert is_heard() == (False, False)
+    assert connect_here(tmp_path, name, "--yes", "--hear") == 0
+    assert connect_here(tmp_path, name, "--yes", "--theme", "me") == 0
+    assert is_heard() == (True, True), "an answer that was given stands"
+    assert not may_capture(str(store), name, str(tmp_path)).allowed, "and is none to the other question"
+    assert connect_here(tmp_path, name, "--yes", "--no-hear") == 0
+    assert is_heard() == (False, False)
+
+
+def test_what_tools_return_is_asked_about(tmp_path: Path) -> None:
+    shown = connect(tmp_path, "claude-code", typed="\n\ny\n\n\n")
+    assert "May it hear what tools and pages returned, to tell their words from yours?" in shown.stdout
+    assert {"PostToolUse", "PostToolUseFailure"} <= own_events(tmp_path / ".claude" / "settings.json")
+    answers = json.loads((tmp_path / ".hermes" / "memory.db.capture.json").read_text())
+    assert (answers["hosts"], answers["tools"]) == ({"claude-code": False}, {"claude-code": True})
+    assert "what tools and pages return is heard" in connect(tmp_path, "claude-code", "--check").stdout
 
 
 def test_the_end_of_the_input_is_no_answer_and_nothing_is_written(tmp_path: Path) -> None:
@@ -264,7 +292,7 @@ def test_the_person_of_an_older_store_is_asked_whether_projects_have_memories_of
     with Store.open(store) as opened:
         opened.facts.write("default", "D[db]: sqlite")
     make_older(store)
-    shown = connect(tmp_path, "gemini", typed="y\nn\ny\ny\nn\n").stdout
+    shown = connect(tmp_path, "gemini", typed="y\nn\nn\ny\ny\nn\n").stdout
     assert "Give each project a memory of its own?" in shown
     with Store.open(store, read_only=True) as opened:
         assert (opened.place_themes.choice, opened.place_themes.is_undecided) == (Places.DEFAULT, False)

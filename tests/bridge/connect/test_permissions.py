@@ -238,7 +238,7 @@ def test_opencode_is_permitted_nothing_where_its_person_is_not_asked(rules: Any,
     file = file_of("opencode", tmp_path)
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"permission": rules}))
-    shown = connect(tmp_path, "opencode", typed="\n\n\n")
+    shown = connect(tmp_path, "opencode", typed="\n\n\n\n")
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert "without asking each time?" not in shown.stdout
     assert json.loads(file.read_text())["permission"] == rules
@@ -263,9 +263,9 @@ def test_enter_does_not_give_back_what_a_person_took_out(tmp_path: Path) -> None
     document = json.loads(file.read_text())
     document["permissions"]["allow"] = []
     file.write_text(json.dumps(document))
-    assert connect(tmp_path, "claude-code", "--theme", "x", typed="\n" * 5).returncode == 0
+    assert connect(tmp_path, "claude-code", "--theme", "x", typed="\n" * 6).returncode == 0
     assert unasked_tools("claude-code", tmp_path) == set()
-    assert connect(tmp_path, "claude-code", typed="\n\ny\n\n").returncode == 0
+    assert connect(tmp_path, "claude-code", typed="\n\n\ny\n\n").returncode == 0
     assert unasked_tools("claude-code", tmp_path) == set(UNASKED_TOOLS)
 
 

@@ -19,7 +19,7 @@ from hermes_memory_bridge.hook_program.hook_event import HOOK_EVENTS
 from hermes_memory_bridge.hook_program.host_dialects import format_host_answer
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
-from hermes_memory_store.hosts.capture_settings import allow_capture, pause_capture
+from hermes_memory_store.hosts.capture_settings import allow_capture, pause_capture, resume_capture
 from hermes_memory_store.hosts.host_data import find_hosts_with
 from tests.bridge.hook_program.conftest import RUN, Hook, HookRun, LineBridge
 from tests.bridge.running import until
@@ -165,7 +165,7 @@ def test_an_answer_of_another_shape_gives_nothing(hook: Hook, line_bridge: Liste
     assert is_silent(hook("codex", "start", START))
 
 
-@pytest.mark.parametrize("event", HOOK_EVENTS)
+@pytest.mark.parametrize("event", [event for event in HOOK_EVENTS if event != "tool"])
 def test_a_bridge_that_hangs_holds_nobody_up(hook: Hook, line_bridge: Listen, store: Path, event: str) -> None:
     allow_capture(store, "codex", True)
     bridge = line_bridge(None)
@@ -177,6 +177,39 @@ def test_a_bridge_that_hangs_holds_nobody_up(hook: Hook, line_bridge: Listen, st
     if event != "prompt":  # on a busy machine a prompt's time may be over before its line is sent
         assert bridge.heard.wait(BUSY_S)
         assert record == bridge.lines[0]["arguments"]  # sent although its answer never came
+
+
+TOOL = START | {
+    "hook_event_name": "PostToolUse",
+    "tool_name": "WebFetch",
+    "tool_input": {"url": "https://example.org/a", "prompt": "what is it"},
+    "tool_response": {"code": 200, "result": "all about the port", "parts": [{"text": "and a harbour"}]},
+}
+
+
+def test_what_a_tool_returned_is_sent_where_that_is_allowed_and_never_waited_for_or_kept(
+    hook: Hook, line_bridge: Listen, store: Path
+) -> None:
+    assert is_silent(hook("codex", "tool", TOOL)), "no bridge is started for it"
+    assert not Path(BridgePaths.of(store).starting).exists()
+    bridge = line_bridge(None)
+    allow_capture(store, "codex", True)
+    assert is_silent(hook("codex", "tool", TOOL))
+    allow_capture(store, "codex", True, of_tools=True)
+    pause_capture(store)
+    assert is_silent(hook("codex", "tool", TOOL))
+    assert bridge.lines == []
+    resume_capture(store)
+    assert is_silent(hook("codex", "tool", TOOL))
+    assert bridge.heard.wait(BUSY_S)
+    event = bridge.lines[0]["arguments"]
+    assert (event["tool"], event["page"], event["call"]) == (
+        "WebFetch",
+        "https://example.org/a",
+        "https://example.org/a\nwhat is it",
+    )
+    assert event["text"] == "all about the port\nand a harbour"
+    assert records(store) == []
 
 
 def test_what_may_not_be_kept_never_reaches_the_disk(hook: Hook, store: Path) -> None:

@@ -41,6 +41,7 @@ def origin_values(origin: Origin) -> list[tuple[str, str]]:
     """Return what is known of an origin as labels and values; that nothing is known is said, too."""
     values = [
         ("from", format_way(origin)),
+        ("words", format_voice(origin)),
         ("session", origin.title or origin.session),
         ("id", origin.session if origin.title not in (None, origin.session) else None),
         ("client", format_client(origin)),
@@ -60,6 +61,17 @@ def format_way(origin: Origin) -> str:
     if origin.line is not None:
         text += f", line {origin.line:,}"
     return text if origin.teammate is None else f"{text}, by {origin.teammate}"
+
+
+def format_voice(origin: Origin) -> str | None:
+    """Format whose words an agent's write is, and why: `heard, not said by you: read on https://…, 14:02`."""
+    if origin.way in (Way.IMPORT, Way.TEAM):
+        return "another's, as all that such a way brings"
+    if origin.voice == "said":
+        return "yours: a hook heard you, or a captured message has them"
+    if origin.voice == "heard":
+        return f"heard, not said by you: {origin.heard or 'where is not known'}"
+    return "unknown: no hook heard whose they are" if origin.way is Way.TOOL else None
 
 
 def format_client(origin: Origin) -> str | None:

@@ -1,4 +1,4 @@
-"""Whether a host's hooks may keep what is said: the answer, as part of what is shown and written together."""
+"""Whether a host's hooks may keep what is said, or hear what tools return: answers, shown and written with the rest."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from hermes_memory_store.hosts.capture_switch import (
 )
 
 
-def change_consent(files: FileEdits, store: Path, host: str, answer: bool | None) -> None:
+def change_consent(files: FileEdits, store: Path, host: str, answer: bool | None, *, of_tools: bool = False) -> None:
     """Note the answer for a host; None forgets it. A switch that then says nothing goes.
 
+    :param of_tools: whether it is the one about what tools return
     :raises HostFileError: the file is damaged
     """
     file = Path(to_capture_path(store))
@@ -26,15 +27,17 @@ def change_consent(files: FileEdits, store: Path, host: str, answer: bool | None
     except (ValueError, RecursionError) as error:
         mended = "`hermes-memory-tui capture off` or `capture on` writes it anew"
         raise HostFileError(f"{file} was left alone: it is damaged ({error}); {mended}", file) from error
-    if switch.hosts.get(host) is answer:
+    answers = switch.tools if of_tools else switch.hosts
+    if answers.get(host) is answer:
         return
-    switch.hosts.pop(host, None)
+    answers.pop(host, None)
     if answer is not None:
-        switch.hosts[host] = answer
+        answers[host] = answer
     document = switch.to_document()
     files.write(file, json.dumps(document, indent=2) + "\n" if any(document.values()) else None)
 
 
-def find_consent(store: Path, host: str) -> bool | None:
-    """Return what was answered for a host; None when nobody was asked, or the file is damaged."""
-    return load_capture_switch(store).hosts.get(host)
+def find_consent(store: Path, host: str, *, of_tools: bool = False) -> bool | None:
+    """Return what was answered for a host; None when nobody was asked, or the file is damaged. :param of_tools: as above"""
+    switch = load_capture_switch(store)
+    return (switch.tools if of_tools else switch.hosts).get(host)

@@ -74,8 +74,8 @@ def examine_script_plugins(host: str, place: HostEnvironment, store: Path) -> li
         if not file.exists() and file not in installed:
             continue
         try:
-            capture = find_consent(store, host) is True
-            problems = find_plugin_problems(host, file, find_hook_program(), capture=capture)
+            capture, hears = (find_consent(store, host, of_tools=of_tools) is True for of_tools in (False, True))
+            problems = find_plugin_problems(host, file, find_hook_program(), capture=capture, hears=hears)
         except ArgumentError as error:
             problems = [str(error)]
         mended = to_mending_command(host, is_usual=file == usual)
@@ -106,7 +106,12 @@ def examine_hooks_file(
         return [HookFinding(host.name, False, f"the hooks were taken out of {file} by another program; {mended}")]
     problems = [
         *find_program_problems(own),
-        *find_missing_events(document, own, keeps=find_consent(store, host.name) is True),
+        *find_missing_events(
+            document,
+            own,
+            keeps=find_consent(store, host.name) is True,
+            hears=find_consent(store, host.name, of_tools=True) is True,
+        ),
         *find_switches(host, settings, place),
         *(find_trust_problems(file, place) if host.name == "codex" else ()),
     ]
@@ -134,11 +139,15 @@ def find_program_problems(own: list[OwnHook]) -> list[str]:
     return problems
 
 
-def find_missing_events(document: HookDocument, own: list[OwnHook], *, keeps: bool) -> list[str]:
-    """Return what stands there in part: the events without which giving, or keeping, does not work."""
+def find_missing_events(document: HookDocument, own: list[OwnHook], *, keeps: bool, hears: bool) -> list[str]:
+    """Return what stands there in part: the events without which giving, keeping, or hearing, does not work."""
     present = {hook.event for hook in own}
     gives = bool(present & {line.native for line in document.lines if line.gives and not line.keeps})
-    natives = [line.native for line in document.lines if (line.gives and gives) or (line.keeps and keeps)]
+    natives = [
+        line.native
+        for line in document.lines
+        if (line.gives and gives) or (line.keeps and keeps) or (line.hears and hears)
+    ]
     missing = [event for event in natives if event not in present]
     return [f"no hook at {', '.join(missing)}"] if missing else []
 

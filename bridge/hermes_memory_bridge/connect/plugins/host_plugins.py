@@ -40,6 +40,8 @@ class ScriptPlugin:
     """Where it stands in a project."""
     source: str
     """What is particular to the host. What reports an event, `hook_report.js`, stands before it."""
+    hears: bool = False
+    """Whether it can report what tools return."""
 
 
 SCRIPTS = {name: ScriptPlugin(**table) for name, table in find_hosts_with("script").items()}
@@ -49,11 +51,12 @@ REPORT = "hook_report.js"
 COMMAND_LINE = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
 
 
-def format_script_plugin(host: str, command: list[str], *, capture: bool) -> bytes:
+def format_script_plugin(host: str, command: list[str], *, capture: bool, hears: bool) -> bytes:
     """Return the plugin of a host.
 
     :param command: the hook program of this installation; the plugin adds the host, the event and the options
     :param capture: whether what is said may be kept; without it the events that only capture are not reported
+    :param hears: whether what tools return may be heard
     """
     folder = resources.files(__package__)
     report, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in (REPORT, SCRIPTS[host].source))
@@ -61,6 +64,7 @@ def format_script_plugin(host: str, command: list[str], *, capture: bool) -> byt
         '/*HOST*/ ""': json.dumps(host),
         "/*COMMAND*/": ", ".join(map(json.dumps, command)),
         "/*CAPTURE*/ false": str(capture).lower(),
+        "/*HEARS*/ false": str(hears).lower(),
     }
     for mark, value in values.items():
         report = report.replace(mark, value)
@@ -83,11 +87,12 @@ def read_plugin_command(file: Path) -> list[str]:
     return words if all(isinstance(word, str) for word in words) else []
 
 
-def find_plugin_problems(host: str, file: Path, program: Path, *, capture: bool) -> list[str]:
+def find_plugin_problems(host: str, file: Path, program: Path, *, capture: bool, hears: bool) -> list[str]:
     """Return what is wrong with a plugin of ours, in words that follow its path.
 
     :param program: the hook program of this installation
     :param capture: whether the person allowed what is said to be kept
+    :param hears: whether he allowed what tools return to be heard
     """
     words = read_plugin_command(file)
     if not words:
@@ -98,7 +103,7 @@ def find_plugin_problems(host: str, file: Path, program: Path, *, capture: bool)
     if Path(present) != program and not Path(present).samefile(program):
         return [f"{words[0]} is of another installation than this one ({program})"]
     try:
-        is_same = file.read_bytes() == format_script_plugin(host, words, capture=capture)
+        is_same = file.read_bytes() == format_script_plugin(host, words, capture=capture, hears=hears)
     except OSError as error:
         return [f"it cannot be read ({error.strerror or error})"]
     return [] if is_same else ["it is of another version, or was changed"]
@@ -115,6 +120,13 @@ def hears_events(host: str) -> bool:
     return host in HOOKS or host in SCRIPTS
 
 
+def can_hear(host: str) -> bool:
+    """Check whether a host's hooks or its plugin can report what tools return."""
+    if host in SCRIPTS:
+        return SCRIPTS[host].hears
+    return host in HOOKS and any(line.hears for line in HOOKS[host].lines)
+
+
 def plan_own_files(
     files: FileEdits,
     host: str,
@@ -124,10 +136,11 @@ def plan_own_files(
     *,
     gives: bool,
     keeps: bool,
+    hears: bool,
     rules: bool,
     project: Path | None = None,
 ) -> None:
-    """Note the files of a host that are ours as a whole; without giving and keeping, their removal.
+    """Note the files of a host that are ours as a whole; without giving, keeping and hearing, their removal.
 
     :param options: what follows host and event in the hook program's command
     :param rules: whether the person wants a file with facts in each workspace
@@ -141,10 +154,10 @@ def plan_own_files(
         if before and not before.startswith(OWN_BEGINNING):
             raise HostFileError(f"{file} was not written by connect; move it, then connect again", file)
         script = None
-        if gives or keeps:
+        if gives or keeps or hears:
             program = find_hook_program(place.platform, in_project=project is not None)
             command = [*require_lasting_command([str(program)]), *options]
-            script = format_script_plugin(host, command, capture=keeps).decode()
+            script = format_script_plugin(host, command, capture=keeps, hears=hears).decode()
         files.write(file, script)
     if host in HOOKS and HOOKS[host].is_plugin and project is None:
         manifest = HOOKS[host].file(place).parent.parent / "plugin.json"

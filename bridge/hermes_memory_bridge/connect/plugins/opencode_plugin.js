@@ -183,6 +183,14 @@ export const HermesMemory = async ({ client, directory }) => {
         output.system.push(...[session.system, ...session.extra].filter(Boolean))
       }),
 
+    "tool.execute.after": (input, output) =>
+      attempt(async () => {
+        if (!HEARS || !output?.output) return
+        const session = await findSession(input.sessionID)
+        const text = String(output.output).slice(0, MAX_CHARS)
+        void report("tool", describe(session, { tool_name: input.tool, tool_input: input.args, text }), PROMPT_MS)
+      }),
+
     "experimental.session.compacting": (input, output) =>
       attempt(async () => {
         const session = await findSession(input.sessionID)

@@ -27,7 +27,14 @@ whose it is first. VERSION, DESCRIPTION and ENTRY stand for those of this instal
 
 
 def plan_plugin_folder(
-    host: str, folder: Path, place: HostEnvironment, entry: Entry, options: Sequence[str], *, keeps: bool
+    host: str,
+    folder: Path,
+    place: HostEnvironment,
+    entry: Entry,
+    options: Sequence[str],
+    *,
+    keeps: bool,
+    hears: bool,
 ) -> list[FileChange]:
     """Return the files to write.
 
@@ -38,7 +45,8 @@ def plan_plugin_folder(
     if form is None:
         raise ArgumentError(f"--plugin writes a folder for {', '.join(FORMS)}; {host} takes none", host)
     hooks: dict[str, list[Any]] = {}
-    for event, element in HOOKS[host].to_hooks(host, options, gives=True, keeps=keeps, platform=place.platform):
+    own_hooks = HOOKS[host].to_hooks(host, options, gives=True, keeps=keeps, hears=hears, platform=place.platform)
+    for event, element in own_hooks:
         hooks.setdefault(event, []).append(element)
     documents = fill_in(form["documents"], {"VERSION": __version__, "DESCRIPTION": DESCRIPTION, "ENTRY": entry})
     refuse_foreign_folder(folder, next(iter(documents)))
