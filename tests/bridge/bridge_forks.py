@@ -17,6 +17,17 @@ PRELOADED = [
     "hermes_memory_bridge.daemon.daemon_start",
     "hermes_memory_bridge.daemon.daemon",
     "hermes_memory_bridge.protocol.mcp_front",
+    # What it loads only when it serves.
+    "anyio._backends._asyncio",
+    "hermes_memory_bridge.daemon.logs",
+    "hermes_memory_bridge.embedding.local_model",
+    "hermes_memory_bridge.embedding.vector_service",
+    "hermes_memory_bridge.team.search.team_search",
+    "hermes_memory_bridge.team.sync_control",
+    "hermes_memory_store.database.migrations",
+    "prometheus_client.asgi",
+    "tiktoken",
+    "uvicorn.lifespan.on",
 ]
 
 _forks = multiprocessing.get_context("forkserver")
