@@ -75,7 +75,9 @@ def run_worker(
     config.pluginmanager.unregister(name="terminalreporter")
     config.pluginmanager.register(Relay(config, pipe))
     capture = config.pluginmanager.getplugin("capturemanager")
-    capture.stop_global_capturing()  # its files are those of the process that forked this one
+    # Its files are those of the process that forked this one. They stay open: a default argument may hold one since an import.
+    capture.suspend_global_capture(in_=True)
+    capture._global_capturing = None
     capture.start_global_capturing()
     capture.suspend_global_capture(in_=True)
 
