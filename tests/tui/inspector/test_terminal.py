@@ -518,11 +518,14 @@ def test_ctrl_q_ends_it_at_once_within_a_paste_that_never_ends(window: Window) -
 
 @pytest.mark.slow
 def test_a_paste_that_comes_in_pieces_is_one_text(window: Window) -> None:
-    """No piece is taken for keys: `q` would end it."""
+    """No piece is taken for keys: `q` would end it, and escape close the line."""
     os.write(window.handle, b"/")
     for piece in (PASTE + b"mnd", b"q", b"tab\tq\n", b"\x1b", PASTE_END[1:3], PASTE_END[3:]):
         os.write(window.handle, piece)
+        deadline = time.monotonic() + 3 * constants.ESCAPE_DELAY * piece.startswith(b"\x1b")  # as on a slow line
         window.read(0.02)
+        while time.monotonic() < deadline:
+            window.read(0.02)
     window.until_shown("mndqtab q")
     os.write(window.handle, b"\x1b\x11")
     assert window.ends()

@@ -202,7 +202,7 @@ class TerminalDriver(LinuxDriver):
                 text = BRACKETED_PASTE_END
             for event in parser.tick():
                 self.process_message(event)
-            if prefix and not (text and (prefix + text).startswith(KEY_BEGINS)):
+            if prefix and not parser.is_pasting and not (text and (prefix + text).startswith(KEY_BEGINS)):
                 self.process_message(events.Key("escape", ESCAPE))
                 prefix = prefix[1:]
             text, prefix = prefix + text, ""
