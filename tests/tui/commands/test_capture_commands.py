@@ -38,6 +38,16 @@ def test_a_host_is_allowed(ask: Ask, db: Path) -> None:
     assert is_allowed(db)
 
 
+def test_hearing_tools_is_switched_and_shown_beside_it(ask: Ask, tell: Tell, db: Path) -> None:
+    shown = ask("capture", "on", "--host", "codex", "--tools").out
+    assert "what tools and pages return is heard of: codex\nwhat you say to agents with hooks is digested, too" in shown
+    assert may_capture(str(db), "codex", "", of_tools=True).allowed
+    assert not is_allowed(db, "codex")
+    assert tell("capture", "off", "--host", "codex", "--tools")["tools"] == {"codex": False}
+    ask("pause")
+    assert "heard of: no host\nnothing is digested now" in ask("capture", "status").out
+
+
 def test_here_is_this_folder_and_below(ask: Ask, tell: Tell, db: Path, working_folder: Path) -> None:
     assert tell("capture", "off", "--here")["folders"] == [str(working_folder)]
     assert not is_allowed(db, "", str(working_folder / "deep"))
@@ -71,6 +81,7 @@ def test_status_shows_that_capture_is_stopped(tell: Tell, ask: Ask) -> None:
         (("capture", "on", "--host", "netscape"), "'netscape' is no host with hooks; choose from claude-code, "),
         (("capture", "status", "--host", "codex"), "`capture status` shows all hosts"),
         (("capture", "off", "--here", "--host", "codex"), "two questions"),
+        (("capture", "off", "--tools"), "--tools goes with"),
         (("pause", "3x"), "is not an age"),
         (("pause", "9999999d"), "is not an age"),
     ],

@@ -26,9 +26,10 @@ from hermes_memory_tui.cli.json_documents import print_document
 @click.argument("action", metavar="on|off|status", type=click.Choice(["on", "off", "status"]))
 @click.option("--here", is_flag=True, help="In this folder and below it only.")
 @click.option("--host", metavar="NAME", callback=reject_blank, help="What the hooks of this host bring only.")
+@click.option("--tools", is_flag=True, help="With --host: whether what tools and pages return is heard.")
 @add_common_options
 @pass_settings
-def capture_command(settings: CommandSettings, action: str, here: bool, host: str | None) -> None:
+def capture_command(settings: CommandSettings, action: str, here: bool, host: str | None, tools: bool) -> None:
     """Say whether what is said is kept, or show it. It counts at once, for every agent of this store.
 
     Hooks of a host bring what is said only where you have allowed it: `capture on --host claude-code`. A file named
@@ -38,6 +39,8 @@ def capture_command(settings: CommandSettings, action: str, here: bool, host: st
     store, is_off = settings.path(), action == "off"
     if here and host is not None:
         raise ArgumentError("--here and --host are two questions; give one command for each", host)
+    if tools and (host is None or action == "status"):
+        raise ArgumentError("--tools goes with `capture on` or `off` and with --host", None)
     hosts = (*find_hosts_with("answers"), "hermes-agent")
     if host is not None and host not in hosts:
         raise ArgumentError(f"{host[:40]!r} is no host with hooks; choose from {', '.join(hosts)}", host)
@@ -45,7 +48,7 @@ def capture_command(settings: CommandSettings, action: str, here: bool, host: st
         if host is not None:
             raise ArgumentError("`capture status` shows all hosts; leave --host out", host)
     elif host is not None:
-        capture_settings.allow_capture(store, host, not is_off)
+        capture_settings.allow_capture(store, host, not is_off, of_tools=tools)
     elif here:
         capture_settings.switch_capture_in_folder(store, Path.cwd(), off=is_off)
     else:
@@ -87,6 +90,10 @@ def print_capture_status(settings: CommandSettings) -> None:
         click.echo(f"hooks that may bring what is said: {to_printable(', '.join(allowed))}")
     else:
         click.echo("no host's hooks may bring what is said; allow one with: hermes-memory-tui capture on --host NAME")
+    heard = ", ".join(sorted(host for host, answer in switch.tools.items() if answer)) or "no host"
+    click.echo(f"what tools and pages return is heard of: {to_printable(heard)}")
+    whose = "nothing is digested now" if stopped else "what you say to agents with hooks is digested, too"
+    click.echo(f"{whose}: salted, in the bridge's memory, for the session, to tell your words from theirs")
     folders = [to_printable(folder) for folder in switch.folders]
     if folders:
         click.echo(f"off in: {', '.join(folders)}")
@@ -102,6 +109,7 @@ def capture_json(switch: capture_switch.CaptureSwitch, folder: str, stopped: str
         "paused": switch.is_paused(now),
         "paused_until": format_iso_time(until) if until is not None and until > now else None,
         "hosts": switch.hosts,
+        "tools": switch.tools,
         "folders": switch.folders,
         "folder": folder,
     }
