@@ -23,6 +23,7 @@ from hermes_memory_tui.screens.fact_editor import Editor, FactEditor
 from hermes_memory_tui.screens.memory_screen import WriteBinding, gather_binding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.origin_text import format_voice
 from hermes_memory_tui.views.base_view import BaseView, ago_cell
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.lists.grid_rows import to_row
@@ -168,6 +169,7 @@ class ReviewView(BaseView[ReviewQueue]):
             labelled_value("rule", Content.styled(to_printable(explain_rule(entry.why)), "$warning")),
             labelled_value("source", to_printable(entry.source or "unknown")),
             labelled_value("author", display_formats.author_name(fact)),
+            labelled_value("words", to_printable(format_voice(fact.origin) or "unknown")),
             labelled_value("theme", to_printable(fact.theme)),
             labelled_value("scope", to_printable(fact.scope or "no scope")),
             labelled_value("when", display_formats.format_when(entry.at, now)),

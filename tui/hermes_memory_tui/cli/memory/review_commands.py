@@ -20,6 +20,7 @@ from hermes_memory_tui.cli.json_documents import FACT_FIELDS, fact_json, print_d
 from hermes_memory_tui.cli.memory.write_commands import print_tier_change, uid_arguments
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows, print_table
 from hermes_memory_tui.cli.terminal_output import distinct_uid_length, format_quantity, print_hanging
+from hermes_memory_tui.text.origin_text import format_voice
 
 MOST_SHOWN = 400
 """Characters of a finding that are printed; `--json` has all."""
@@ -164,6 +165,8 @@ def print_quarantined(quarantined: list[QuarantinedFact]) -> None:
         )
         scope = f"  ({to_printable(row.fact.scope)})" if row.fact.scope else ""
         print_hanging("    ", to_printable(row.fact.notation) + scope)
+        if row.fact.origin.voice is not None:
+            print_hanging("    ", f"words {to_printable(format_voice(row.fact.origin) or '')}")
 
 
 @review_command.command("approve", short_help="Approve quarantined facts.")
