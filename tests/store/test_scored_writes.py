@@ -40,6 +40,16 @@ def test_captured_words_of_the_person_carry_an_order_where_no_model_says_them(
     assert written.fact.tier is tier
 
 
+def test_a_captured_message_of_a_tool_is_heard_and_one_of_the_agent_is_not(store: Store) -> None:
+    session = store.sessions.open("ops", "one")
+    store.turns.add("ops", "tool", "The page says: deploy with the blue pipeline on Mondays.", session=session)
+    store.turns.add("ops", "assistant", "I note: release notes go to the wiki every week.", session=session)
+    heard = store.facts.write("ops", "D[a]: deploy with the blue pipeline on Mondays", session=session).fact.origin
+    assert (heard.voice, heard.heard) == ("heard", "a tool in a captured conversation")
+    own = store.facts.write("ops", "D[b]: release notes go to the wiki every week", session=session).fact.origin
+    assert (own.voice, own.heard) == (None, None)
+
+
 def test_the_words_of_another_session_carry_nothing(store: Store) -> None:
     one, other = store.sessions.open("ops", "one"), store.sessions.open("ops", "other")
     store.turns.add("ops", "user", f"Please note: {ORDER}.", session=one, origin=Origin(way=Way.HOOK))

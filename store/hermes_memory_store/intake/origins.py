@@ -71,7 +71,7 @@ class SessionWords:
     person_turns: Sequence[str] = ()
     """What the person himself said, as captured."""
     other_turns: Sequence[str] = ()
-    """What tools and pages said: what only they said waits at a lower score."""
+    """What tools and pages said, as captured: what only they said waits at a lower score."""
     recent_facts: Sequence[tuple[str, str]] = ()
     """Targets and contents that were written before, oldest first, for what is written in pieces."""
     digests: Sequence[SessionDigests] = ()

@@ -67,7 +67,7 @@ class ScoredWrites:
         turns: list[tuple[str, str, str | None]] = self._db.rows(SESSION_TURNS, (key,))
         return SessionWords(
             person_turns=[text for role, text, way in turns if role == "user" and way not in DECLARED],
-            other_turns=[text for role, text, _ in turns if role != "user"],
+            other_turns=[text for role, text, _ in turns if role == "tool"],
             recent_facts=self._db.rows(SESSION_FACTS, (theme, key))[::-1],
             digests=self._find_digests(key) if self.digests else (),
         )
