@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import FactConflict
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.model import Origin, Tier, Way
@@ -48,6 +49,7 @@ def test_a_captured_message_of_a_tool_is_heard_and_one_of_the_agent_is_not(store
     assert (heard.voice, heard.heard) == ("heard", "a tool in a captured conversation")
     own = store.facts.write("ops", "D[b]: release notes go to the wiki every week", session=session).fact.origin
     assert (own.voice, own.heard) == (None, None)
+    assert [check.name for check in examine_store(store) if not check.ok] == []
 
 
 def test_the_words_of_another_session_carry_nothing(store: Store) -> None:

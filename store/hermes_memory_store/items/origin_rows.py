@@ -505,8 +505,8 @@ def parse_origin_detail(words: dict[str, Any]) -> dict[str, Any]:
 
 
 def format_origin_detail(words: dict[str, Any]) -> str | None:
-    """Format what an origin says of one fact alone as its column; None when that is nothing."""
-    return COMPACT.encode(words) if words else None
+    """Format what an origin says of one fact alone as its column, in one order; None when that is nothing."""
+    return COMPACT.encode({name: words[name] for name in DETAILS if name in words}) if words else None
 
 
 def complete_origin(origin: Origin, session: Session) -> Origin:
