@@ -316,6 +316,29 @@ class QuarantinedFact:
     """The program it came from; None when a person or an import brought it."""
     at: Millis
     """Since when it waits."""
+    is_cleared: bool = False
+    """Whether no rule of this version holds it any more."""
+    is_overdue: bool = False
+    """Whether it has waited longer than its theme's `review_days`."""
+
+    @property
+    def kind(self) -> tuple[str, str, str, bool]:
+        """What it has in common with what waits for the same: theme, source, rule (a score is one), whether overdue."""
+        if self.is_cleared:
+            return self.fact.theme, "", "", False
+        check = self.why.partition(":")[0]
+        rule = check if check == "score" else self.why
+        return self.fact.theme, self.source or self.fact.actor.name or "", rule, self.is_overdue
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedRule:
+    """How often a person let in what a rule held in one theme."""
+
+    theme: str
+    rule: str
+    count: int
+    is_silenced: bool
 
 
 Rule = Literal["always", "never"]

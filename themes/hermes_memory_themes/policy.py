@@ -62,6 +62,8 @@ class ThemePolicy:
     """What happens to a detected secret: `mask` into the keyring, `refuse` the write, or `allow` it."""
     quarantine: bool = True
     """Whether suspicious writes wait for a person."""
+    review_days: int = 30
+    """How long they wait in sight, in days; 0 for ever. What waits longer is folded away, and still given to nobody."""
     sync: bool | str = False
     """Whether the theme is exchanged with the team database, or, with `folder`, through a shared folder."""
     sync_turns: bool = False
@@ -94,6 +96,7 @@ RANGES = {
     "injection_tokens": (20, 20_000),
     "fact_chars": (40, 4_000),
     "retention_days": (0, 3_650),
+    "review_days": (0, 3_650),
     "turn_min_chars": (0, 10_000),
     "turn_days": (0, 36_500),
     "hook_turn_days": (0, 36_500),
@@ -416,6 +419,7 @@ def policy_file_template() -> str:
         "retention_days": "how long what an agent purged can be brought back",
         "secrets": "a detected secret is masked into the keyring, or the write refused, or allowed: mask, refuse, allow",
         "quarantine": "suspicious writes wait for a person",
+        "review_days": "how long they wait in sight; what waits longer is folded away, and given to nobody; 0 for ever",
         "sync": 'exchange the theme with the team database (true), or through a shared folder ("folder")',
         "sync_turns": "with sync: exchange its captured messages, too, those captured before included",
         "turns": "which captured messages are kept: all, filtered (no acknowledgements), none",

@@ -5,7 +5,7 @@ A module of `detectors/` with a `DETECTOR` is one; nothing else lists them. What
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache, cached_property
 from importlib import import_module
@@ -129,18 +129,29 @@ def find_detectors(kind: TextKind, *, masks: bool) -> tuple[Detector, ...]:
     return tuple(detector for detector in detectors if kind in detector.reads and detector.masks is masks)
 
 
-def find_suspicion(passage: Passage) -> Suspicion | None:
-    """Return why a text must wait for a person: the first finding; None for an ordinary one."""
+def find_suspicions(passage: Passage) -> Iterator[Suspicion]:
+    """Yield every reason why a text must wait for a person, the first one first; none for his own words."""
     for detector in find_detectors(passage.kind, masks=False):
         for finding in detector.find(passage):
             # Whose words it is, is asked last: hardly any text gets here.
-            return None if passage.origin is TextOrigin.SAID else finding.reason
-    return None
+            if passage.origin is TextOrigin.SAID:
+                return
+            yield finding.reason
+
+
+def find_suspicion(passage: Passage) -> Suspicion | None:
+    """Return why a text must wait for a person: the first finding; None for an ordinary one."""
+    return next(find_suspicions(passage), None)
 
 
 def find_masked_spans(passage: Passage) -> list[TextSpan]:
     """Return the parts of a text that are masked, in order and without overlaps."""
     return [finding.span for detector in find_detectors(passage.kind, masks=True) for finding in detector.find(passage)]
+
+
+def is_known_rule(rule: str) -> bool:
+    """Check whether a detector of this version can name this rule."""
+    return any((detector.explain(rule) or rule) != rule for detector in load_detectors())
 
 
 def explain_rule(rule: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any, NewType, Protocol
 
 from hermes_memory_store import errors, safe_text
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion
+from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion, find_suspicions
 from hermes_memory_store.intake.origins import SessionWords, TextOrigin
 from hermes_memory_store.intake.spans import (
     NOT_KEPT,
@@ -137,6 +137,9 @@ class Admission:
     heard: str = ""
     """Where it was heard."""
 
+
+RULE_SOURCE = "rule:"
+"""Begins what a rule of the checks is called where a person rules on it instead of on a source: `rule:score`."""
 
 NEWLY_KEPT: ContextVar[list[KeptSecret] | None] = ContextVar("newly_kept", default=None)
 """Secrets that the vault has since the write began, which is to be taken back when the write fails."""
@@ -385,12 +388,17 @@ class Intake:
 
     def _judge(self, theme: str, source: str, passage: Passage, writer: Writer) -> tuple[Suspicion | None, str | None]:
         """Return why it must wait, if it must, and the verdict to keep. :raises SourceRefused: a person's rule forbids it"""
-        suspicion = find_suspicion(passage)
-        if suspicion is None:
+        suspicions = find_suspicions(passage)
+        suspicion = first = next(suspicions, None)
+        if suspicion is None or first is None:
             return None, None
         if writer is Writer.PERSON:
             return None, APPROVED + suspicion.rule
-        rule = self._find_rule(theme, source) if source else None
+        while suspicion is not None and self._is_silenced(theme, suspicion.rule):
+            suspicion = next(suspicions, None)
+        if suspicion is None:
+            return None, ALLOWED + first.rule
+        rule = self._find_rule(theme, source) if source and not source.startswith(RULE_SOURCE) else None
         if rule == "never":
             raise errors.SourceRefused(
                 f"it {suspicion.what}, and a person has ruled that nothing suspicious from {source!r} is kept "
@@ -398,6 +406,9 @@ class Intake:
                 source,
             )
         return (None, ALLOWED + suspicion.rule) if rule == "always" else (suspicion, suspicion.rule)
+
+    def _is_silenced(self, theme: str, rule: str) -> bool:
+        return all(self._find_rule(theme, RULE_SOURCE + part) == "always" for part in split_rule(rule))
 
     def _mask(self, theme: str, passage: Passage, policy: ThemePolicy, writer: Writer, confirmed: bool) -> Masking:
         content = passage.content
@@ -452,8 +463,9 @@ def is_held_by(verdict: str | None, rule: str) -> bool:
 
 
 def split_rule(rule: str) -> set[str]:
+    """Return what a person decides on apart: each order that a rule names; a score is one, whatever signals explain it."""
     check, _, names = rule.partition(":")
-    return {check} if check == "score" else {f"{check}:{name}" for name in names.split("+")}
+    return {check} if check == "score" or not names else {f"{check}:{name}" for name in names.split("+")}
 
 
 @lru_cache(maxsize=4096)

@@ -300,7 +300,8 @@ class Facts:
 
     def quarantine_queue(self, theme: str | None = None) -> builtins.list[QuarantinedFact]:
         """Return the quarantined facts of one theme or of all, newest first, at most 1,000. :raises UnknownTheme:"""
-        return load_quarantine(self._db, self._names, theme)
+        now = self._journal.now(self._db.conn)
+        return load_quarantine(self._db, self._names, self._intake.policies, theme, now)
 
     def approve(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Approve quarantined facts: from now on they stand, by the rules of a write.

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicion
 from hermes_memory_store.intake.intake import Admission
+from hermes_memory_store.intake.origins import TextOrigin
 from hermes_memory_store.items.fact_pages import to_facts
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import READ_COLUMNS, Mutation
@@ -14,6 +19,7 @@ from hermes_memory_store.items.name_keys import Names, ScopeKey
 from hermes_memory_store.items.tier_columns import find_waiting_rule, quarantined_columns
 from hermes_memory_store.memory.sources import client_source
 from hermes_memory_store.model import Millis, QuarantinedFact, Tier
+from hermes_memory_themes import Policies
 
 MAX_QUARANTINED_LISTED = 1_000
 """Facts listed at once: more than anybody decides on, and few enough to be read whole."""
@@ -36,6 +42,9 @@ NEWEST_QUARANTINED = f"""
     ORDER BY f.created_at DESC, f.id DESC
 """
 
+
+UPGRADED_AT = "SELECT coalesce(max(unixepoch(applied_at)), 0) * 1000 FROM _sqlite_migrations"
+"""When the store was last brought up to date, UTC milliseconds: the days of what waited before begin then."""
 
 WAITING_ALREADY = """
     SELECT uid FROM facts
@@ -66,7 +75,9 @@ def hold_fact(
     return uids_held
 
 
-def load_quarantine(db: Db, names: Names, theme: str | None) -> list[QuarantinedFact]:
+def load_quarantine(db: Db, names: Names, policies: Policies, theme: str | None, now: int) -> list[QuarantinedFact]:
+    """:param now: UTC milliseconds"""
+    upgraded_at: int = db.value(UPGRADED_AT)
     theme_id = None if theme is None else names.theme(theme)
     rows = db.rows(NEWEST_QUARANTINED, (theme_id, Tier.QUARANTINED.value, MAX_QUARANTINED_LISTED))
     queue = []
@@ -76,5 +87,22 @@ def load_quarantine(db: Db, names: Names, theme: str | None) -> list[Quarantined
             # Kept before sources were noted, or brought in from another store.
             source = client_source(client, fact.actor.name)
         rule = find_waiting_rule(FactRow(*columns[: len(FactRow._fields)])) or ""
-        queue.append(QuarantinedFact(fact, rule, source, Millis(fact.created_at if at is None else at)))
+        since = Millis(fact.created_at if at is None else at)
+        days = policies.for_theme(fact.theme).review_days
+        is_overdue = days > 0 and max(since, upgraded_at) < now - days * DAY_MS
+        queue.append(QuarantinedFact(fact, rule, source, since, is_cleared(fact.target, fact.content), is_overdue))
     return queue
+
+
+def fold_waiting(queue: Iterable[QuarantinedFact]) -> list[list[QuarantinedFact]]:
+    """Return what waits by its kind, each newest first: what no rule holds any more first, what has waited long last."""
+    kinds: dict[tuple[str, str, str, bool], list[QuarantinedFact]] = {}
+    for entry in queue:
+        kinds.setdefault(entry.kind, []).append(entry)
+    return sorted(kinds.values(), key=lambda alike: (not alike[0].is_cleared, alike[0].is_overdue, -alike[0].at))
+
+
+@lru_cache(maxsize=MAX_QUARANTINED_LISTED)
+def is_cleared(target: str, content: str) -> bool:
+    """Check whether no rule of this version holds a text any more, even if it were a stranger's."""
+    return find_suspicion(Passage(TextKind.WRITE, content, target, origin=TextOrigin.HEARD)) is None

@@ -44,6 +44,15 @@ JOURNAL = """
     ORDER BY seq LIMIT ?3
 """
 
+LIFTED = """
+    SELECT t.name, f.verdict, count(*)
+    FROM facts f JOIN themes t ON t.id = f.theme_id
+    JOIN journal j ON j.seq = (SELECT min(seq) FROM journal WHERE uid = f.uid)
+    WHERE (?1 IS NULL OR f.theme_id = ?1) AND f.verdict LIKE 'approved:%' AND j.after LIKE '%"quarantine:%'
+    GROUP BY t.name, f.verdict
+"""
+"""What began by waiting, and stands: a person who writes what a rule would hold lifts no alarm."""
+
 IS_PRESENT = "SELECT 1 FROM facts WHERE uid = ? AND content = ?"
 
 

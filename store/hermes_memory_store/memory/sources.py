@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import builtins
 import sqlite3
+from collections import Counter
 from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.intake.intake import to_masked_name
+from hermes_memory_store.intake.intake import RULE_SOURCE, split_rule, to_masked_name
 from hermes_memory_store.items.journal import Journal, JournalEntry
 from hermes_memory_store.items.name_keys import Names, to_theme_name
-from hermes_memory_store.model import PERSON, Actor, Rule, Session, SourceRule, split_client_version
+from hermes_memory_store.memory.second_look import LIFTED
+from hermes_memory_store.model import (
+    APPROVED,
+    PERSON,
+    Actor,
+    LiftedRule,
+    Rule,
+    Session,
+    SourceRule,
+    split_client_version,
+)
 
 RULES = ("always", "never")
 
@@ -58,8 +69,22 @@ class Sources:
         rule_found: Rule | None = None if theme_id is None else self._db.value(FIND_RULE, (theme_id, source))
         return rule_found
 
+    def lifted(self, theme: str | None = None) -> builtins.list[LiftedRule]:
+        """Return how often each rule held in vain, most often first, in one theme or all. :raises UnknownTheme:"""
+        theme_id = None if theme is None else self._names.theme(theme)
+        counts: Counter[tuple[str, str]] = Counter()
+        for name, admitted, count in self._db.rows(LIFTED, (theme_id,)):
+            for rule in split_rule(admitted.removeprefix(APPROVED)):
+                counts[name, rule] += count
+        return [
+            LiftedRule(name, rule, count, self.rule(name, RULE_SOURCE + rule) == "always")
+            for (name, rule), count in counts.most_common()
+        ]
+
     def set_rule(self, theme: str, source: str, rule: Rule | None, *, actor: Actor = PERSON) -> tuple[int, ...]:
-        """Set the rule for a source; None removes it. Returns the journal rows written, none when nothing changed.
+        """Set the rule for a source, or silence a rule of the checks (`rule:score`, always); None removes it.
+
+        Returns the journal rows written, none when nothing changed.
 
         :raises ThemeInvalid: ArgumentError, UnsafeText; it cannot be a theme or a source, or there is no such rule
         """

@@ -151,6 +151,8 @@ def quarantined_json(quarantined: QuarantinedFact) -> dict[str, Any]:
         "what": explain_rule(quarantined.why),
         "source": quarantined.source,
         "at": format_iso_time(quarantined.at),
+        "cleared": quarantined.is_cleared,
+        "overdue": quarantined.is_overdue,
     }
 
 

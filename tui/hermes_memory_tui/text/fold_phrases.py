@@ -12,6 +12,7 @@ from hermes_memory_store.safe_text import to_printable
 
 if TYPE_CHECKING:
     from hermes_memory_store.journal.change_folds import ChangeFold, FoldPart
+    from hermes_memory_store.model import QuarantinedFact
 
 NOUNS = {"turn": "message", "branch": "branch mark"}
 """Entities that a person knows by another word."""
@@ -74,3 +75,12 @@ def noun_of(part: FoldPart) -> str:
 def is_import_fold(fold: ChangeFold) -> bool:
     """Check whether an import made a change: it is named by its file, and not by the first of its facts."""
     return fold.lead.actor == IMPORT and fold.size > 1
+
+
+def explain_waiting(entry: QuarantinedFact) -> str:
+    """Explain why a fact waits: "tells the reader to drop its instructions"."""
+    from hermes_memory_store.intake.detector import explain_rule
+
+    if entry.is_cleared:
+        return "no rule of this version holds it any more"
+    return explain_rule(entry.why) + (", and has waited long" if entry.is_overdue else "")

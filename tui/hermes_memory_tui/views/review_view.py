@@ -13,7 +13,9 @@ from textual.content import Content
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.intake.detector import explain_rule
-from hermes_memory_store.model import Fact, QuarantinedFact, Rule, ThemeSummary
+from hermes_memory_store.intake.intake import RULE_SOURCE
+from hermes_memory_store.memory.quarantine import fold_waiting
+from hermes_memory_store.model import Fact, LiftedRule, QuarantinedFact, Rule, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.picker import Picker
@@ -23,6 +25,7 @@ from hermes_memory_tui.screens.fact_editor import Editor, FactEditor
 from hermes_memory_tui.screens.memory_screen import WriteBinding, gather_binding
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.fold_phrases import explain_waiting
 from hermes_memory_tui.text.origin_text import format_voice
 from hermes_memory_tui.views.base_view import BaseView, ago_cell
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
@@ -39,6 +42,7 @@ class ReviewQueue:
     themes: list[ThemeSummary]
     waiting: list[QuarantinedFact]
     rules: dict[tuple[str, str], Rule]
+    lifted: list[LiftedRule]
     secrets: list[tuple[str, str, Fact | None]]
     """Theme and name of every masked secret, and a fact that stands for it."""
 
@@ -48,6 +52,17 @@ RULES: dict[Rule, str] = {
     "never": "its suspicious writes are rejected",
 }
 """What a rule does with what a source writes."""
+
+
+class WaitingKind(tuple[str, str, str, bool]):
+    """The key of a row that stands for all facts that wait for the same."""
+
+    def __new__(cls, entry: QuarantinedFact) -> WaitingKind:
+        return super().__new__(cls, entry.kind)
+
+
+MOST_OF_KIND = 20
+"""Facts of a kind that are shown beside the list."""
 
 
 class ReviewView(BaseView[ReviewQueue]):
@@ -66,7 +81,7 @@ class ReviewView(BaseView[ReviewQueue]):
         ),
         GridColumn("fact", value=lambda entry, view: view.notation_cell(entry.fact)),
         GridColumn(
-            "rule", 30, least=90, value=lambda entry, _: GridCell(to_printable(explain_rule(entry.why)), "warning")
+            "rule", 30, least=90, value=lambda entry, _: GridCell(to_printable(explain_waiting(entry)), "warning")
         ),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -84,6 +99,7 @@ class ReviewView(BaseView[ReviewQueue]):
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
         self.hues: dict[str, int] = {}
+        self._unfolded: set[WaitingKind] = set()
         self.secrets = Grid(
             (GridColumn("theme", 16), GridColumn("masked secret", 24), GridColumn("used in")), id="grid-below"
         )
@@ -100,7 +116,7 @@ class ReviewView(BaseView[ReviewQueue]):
             (theme, name, secret_fact(store, theme, name))
             for theme, name in open_store_vault(self.memory.path).list_names()
         ]
-        return ReviewQueue(store.themes(), store.facts.quarantine_queue(), rules, secrets)
+        return ReviewQueue(store.themes(), store.facts.quarantine_queue(), rules, store.sources.lifted(), secrets)
 
     def draw(self, data: ReviewQueue) -> None:
         self.hues = palettes.theme_hues(theme.name for theme in data.themes)
@@ -111,7 +127,7 @@ class ReviewView(BaseView[ReviewQueue]):
             "and stay out of every context until approved",
         )
         self.grid.set_subtitle(display_formats.pluralise(len(data.waiting), "fact"))
-        self.grid.show([to_row(self.COLUMNS, entry.fact.uid, entry, self) for entry in data.waiting])
+        self.grid.show([row for alike in fold_waiting(data.waiting) for row in self._to_rows(alike)])
         self.secrets.display = bool(data.secrets)
         self.secrets.show(
             [
@@ -127,6 +143,17 @@ class ReviewView(BaseView[ReviewQueue]):
             ]
         )
 
+    def _to_rows(self, alike: Sequence[QuarantinedFact]) -> list[GridRow]:
+        """Return facts that wait for the same as a row each, below one for all where there are several."""
+        rows = [to_row(self.COLUMNS, entry.fact.uid, entry, self) for entry in alike]
+        if len(alike) == 1:
+            return rows
+        kind = WaitingKind(alike[0])
+        is_open = kind in self._unfolded
+        ago, hue, source, _, rule = rows[0].cells
+        text = f"{'▾' if is_open else '▸'} {display_formats.pluralise(len(alike), 'fact')} alike"
+        return [GridRow(kind, (ago, hue, source, GridCell(text, bold=True), rule)), *(rows if is_open else ())]
+
     def notation_cell(self, fact: Fact) -> GridCell:
         text = to_printable(fact.notation)
         return self.pending_cell(fact.uid, text) or GridCell(text, bold=True)
@@ -134,6 +161,9 @@ class ReviewView(BaseView[ReviewQueue]):
     def on_line_list_opened(self, message: LineList.Opened) -> None:
         if message.list is self.secrets:
             self._reveal()
+        elif isinstance(self.grid.key, WaitingKind):
+            self._unfolded ^= {self.grid.key}
+            self.show_pending()
         else:
             super().on_line_list_opened(message)
 
@@ -155,18 +185,31 @@ class ReviewView(BaseView[ReviewQueue]):
     def selected_entry(self) -> QuarantinedFact | None:
         if self.data is None:
             return None
-        return next((entry for entry in self.data.waiting if entry.fact.uid == self.grid.key), None)
+        key = self.grid.key
+        return next((entry for entry in self.data.waiting if key in (entry.fact.uid, WaitingKind(entry))), None)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         entry = self.selected_entry
         if entry is None or self.data is None:
             return "review", self._rules()
         fact, now = entry.fact, self.memory.now()
+        if isinstance(key, WaitingKind):
+            alike = [entry.fact for entry in self.data.waiting if WaitingKind(entry) == key]
+            return "quarantined", [
+                Content.styled(f"{display_formats.pluralise(len(alike), 'fact')} alike", "bold"),
+                labelled_value("rule", Content.styled(to_printable(explain_waiting(entry)), "$warning")),
+                labelled_value("source", to_printable(entry.source or "unknown")),
+                labelled_value("theme", to_printable(fact.theme)),
+                Content(""),
+                *(Content(to_printable(fact.notation)) for fact in alike[:MOST_OF_KIND]),
+                Content(""),
+                key_hint_line(("enter", "unfold"), ("A", "approve all"), ("D", "reject all")),
+            ]
         return "quarantined", [
             Content.styled(f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
             Content(to_printable(fact.content)),
             Content(""),
-            labelled_value("rule", Content.styled(to_printable(explain_rule(entry.why)), "$warning")),
+            labelled_value("rule", Content.styled(to_printable(explain_waiting(entry)), "$warning")),
             labelled_value("source", to_printable(entry.source or "unknown")),
             labelled_value("author", display_formats.author_name(fact)),
             labelled_value("words", to_printable(format_voice(fact.origin) or "unknown")),
@@ -180,10 +223,19 @@ class ReviewView(BaseView[ReviewQueue]):
         ]
 
     def _rules(self) -> Sequence[Line]:
-        rules = self.data.rules if self.data is not None else {}
+        if self.data is None:
+            return []
+        rules = self.data.rules
+        lifted: list[Line] = [
+            labelled_value(str(row.count), f"{to_printable(explain_rule(row.rule))} in {to_printable(row.theme)}")
+            for row in self.data.lifted
+        ]
+        if lifted:
+            lifted = [heading_line("approved all the same"), *lifted, Content("")]
         if not rules:
-            return [Content.styled("No source rules: every suspicious write is quarantined.", "$dim")]
+            return [*lifted, Content.styled("No source rules: every suspicious write is quarantined.", "$dim")]
         return [
+            *lifted,
             heading_line("source rules"),
             *(
                 labelled_value(rule, f"{to_printable(source)} in {to_printable(theme)}")
@@ -205,8 +257,9 @@ class ReviewView(BaseView[ReviewQueue]):
 
     def _settle(self, act: Callable[[Store, list[str]], object], outcome: str) -> None:
         """Decide on the marked facts, else on the one under the cursor, in one change."""
-        uids = self.grid.selected_keys
-        facts = [entry.fact for entry in self.data.waiting if entry.fact.uid in uids] if self.data is not None else []
+        keys, waiting = self.grid.selected_keys, self.data.waiting if self.data is not None else []
+        facts = [entry.fact for entry in waiting if entry.fact.uid in keys or WaitingKind(entry) in keys]
+        uids: list[str] = [fact.uid for fact in facts]
         if not facts:
             return
         if self.gathering.is_on:
@@ -247,6 +300,15 @@ class ReviewView(BaseView[ReviewQueue]):
             Choice(str(place), f"remove the rule of {to_printable(source)}", f"in {to_printable(theme)}")
             for place, (theme, source) in enumerate(rules)
         ]
+        lifted = [row for row in self.data.lifted if not row.is_silenced] if self.data is not None else []
+        choices += [
+            Choice(
+                f"silence {place}",
+                f"let in what {to_printable(explain_rule(row.rule))}",
+                f"in {to_printable(row.theme)}",
+            )
+            for place, row in enumerate(lifted)
+        ]
         if not choices:
             self.notify("No source rules, and the source of this fact is unknown.", timeout=4)
             return
@@ -254,6 +316,9 @@ class ReviewView(BaseView[ReviewQueue]):
         def choose(chosen: str) -> None:
             if chosen.isdecimal():
                 self._set_rule(*rules[int(chosen)], None)
+            elif chosen.startswith("silence "):
+                row = lifted[int(chosen.removeprefix("silence "))]
+                self._set_rule(row.theme, RULE_SOURCE + row.rule, "always")
             elif entry is not None and entry.source is not None:
                 self._set_rule(entry.fact.theme, entry.source, "always" if chosen == "always" else "never")
 

@@ -54,7 +54,7 @@ class ScoreDetector(Detector):
                     yield Finding(whole, Suspicion(rule, explain_names(rule, meanings)), score)
 
     def explain(self, rule: str) -> str | None:
-        return explain_names(rule, SIGNALS.pairs("meanings")) if rule.startswith("score:") else None
+        return explain_names(rule, SIGNALS.pairs("meanings")) if rule.partition(":")[0] == "score" else None
 
 
 DETECTOR = ScoreDetector()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import asdict
 from typing import Any
 
 import click
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.intake.intake import RULE_SOURCE
+from hermes_memory_store.memory.quarantine import fold_waiting
 from hermes_memory_store.memory.second_look import PastFinding
 from hermes_memory_store.memory.sources import session_source
 from hermes_memory_store.model import FactFilter, QuarantinedFact, Rule, Tier
@@ -20,13 +24,20 @@ from hermes_memory_tui.cli.json_documents import FACT_FIELDS, fact_json, print_d
 from hermes_memory_tui.cli.memory.write_commands import print_tier_change, uid_arguments
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows, print_table
 from hermes_memory_tui.cli.terminal_output import distinct_uid_length, format_quantity, print_hanging
+from hermes_memory_tui.text.fold_phrases import explain_waiting
 from hermes_memory_tui.text.origin_text import format_voice
 
 MOST_SHOWN = 400
 """Characters of a finding that are printed; `--json` has all."""
 
+LIFTED_OFTEN = 5
+"""Alarms of a rule that a person lifted in a theme before its silence is proposed: a habit, and no exception."""
+
+MOST_ALIKE = 3
+"""Facts that wait for the same reason, from one source, and are listed each; of more, only their number."""
+
 QUARANTINED = Listing(
-    fields=(*FACT_FIELDS, "why", "what", "source", "at"),
+    fields=(*FACT_FIELDS, "why", "what", "source", "at", "cleared", "overdue"),
     shown=("uid", "at", "theme", "source", "what", "type", "target", "content"),
 )
 
@@ -47,6 +58,7 @@ SAID = {
 @add_examples(
     ("review", "what is quarantined, and the rules on sources"),
     ("review approve 9f8e7d6c", "let it into the memory"),
+    ("review approve --alike 9f8e7d6c", "and all that wait from the same source for the same reason"),
     ("review --again -o csv --fields uid,theme,why", "what today's rules find in what came in before"),
 )
 @click.group("review", invoke_without_command=True, short_help="Review quarantined facts.")
@@ -67,27 +79,30 @@ def review_command(ctx: click.Context, again: bool) -> None:
 
 
 @review_command.command("list", short_help="List quarantined facts and source rules.")
+@click.option("--unfold", "unfolded", is_flag=True, help="List each of many facts that wait for the same reason.")
 @add_list_options(QUARANTINED)
 @add_common_options
 @pass_settings
-def list_quarantined(settings: CommandSettings) -> None:
+def list_quarantined(settings: CommandSettings, unfolded: bool) -> None:
     """List quarantined facts, newest first, with reason and source, and the source rules.
 
-    All themes unless --theme names one.
+    Many from one source for one reason are folded into a line. All themes unless --theme names one.
     """
     with settings.store() as store:
         theme = settings.confining_theme(store)
         quarantined, rules = store.facts.quarantine_queue(theme), store.sources.list(theme)
         total = store.facts.count(FactFilter(theme=theme, tiers=frozenset({Tier.QUARANTINED})))
+        lifted = store.sources.lifted(theme)
     if settings.as_json:
         document = {"waiting": [quarantined_json(row) for row in quarantined], "total": total}
-        print_document(document | {"rules": [rule_json(row) for row in rules]})
+        document |= {"rules": [rule_json(row) for row in rules], "lifted": [asdict(row) for row in lifted]}
+        print_document(document)
         return
     if settings.is_tabular:
         rules = []  # a list of one kind of row
         print_rows(settings, QUARANTINED, map(quarantined_row, quarantined))
     else:
-        print_quarantined(quarantined)
+        print_quarantined(quarantined, unfolded=unfolded)
     if total > len(quarantined):
         click.echo(f"and {format_quantity(total - len(quarantined), 'older fact')}", err=True)
     if not quarantined:
@@ -98,6 +113,14 @@ def list_quarantined(settings: CommandSettings) -> None:
             ("source", "theme", "rule", "since"),
             [(rule.source, rule.theme, rule.rule, format_iso_time(rule.at)[:16].replace("T", " ")) for rule in rules],
         )
+    for row in lifted:
+        if row.count >= LIFTED_OFTEN and not row.is_silenced and not settings.is_tabular:
+            reason = to_printable(explain_finding(row.rule))
+            click.echo(
+                f"{row.count} facts were approved although each {reason}; to let such facts into theme {row.theme} at once: "
+                f"hermes-memory-tui review silence {row.rule} --theme {row.theme}",
+                err=True,
+            )
 
 
 def look_again(settings: CommandSettings) -> None:
@@ -152,38 +175,60 @@ def quarantined_row(quarantined: QuarantinedFact) -> dict[str, Any]:
     return fact_json(quarantined.fact) | document
 
 
-def print_quarantined(quarantined: list[QuarantinedFact]) -> None:
-    """Print quarantined facts: author, source and reason, and below that the fact."""
-    from hermes_memory_store.intake.detector import explain_rule
-
+def print_quarantined(quarantined: list[QuarantinedFact], *, unfolded: bool) -> None:
+    """Print quarantined facts: author, source and reason, and below that the fact; of many alike the newest."""
     length = distinct_uid_length([row.fact.uid for row in quarantined])
-    for row in quarantined:
-        when, source = format_iso_time(row.at)[:16].replace("T", " "), to_printable(row.source or "(unknown)")
-        print_hanging(
-            f"{short_uid(row.fact.uid, length)}  ",
-            f"{when}  {row.fact.theme}  {source}  {to_printable(explain_rule(row.why))}",
-        )
-        scope = f"  ({to_printable(row.fact.scope)})" if row.fact.scope else ""
-        print_hanging("    ", to_printable(row.fact.notation) + scope)
-        if row.fact.origin.voice is not None:
-            print_hanging("    ", f"words {to_printable(format_voice(row.fact.origin) or '')}")
+    for alike in fold_waiting(quarantined):
+        shown = alike if unfolded or len(alike) <= MOST_ALIKE else alike[:1]
+        for row in shown:
+            when, source = format_iso_time(row.at)[:16].replace("T", " "), to_printable(row.source or "(unknown)")
+            print_hanging(
+                f"{short_uid(row.fact.uid, length)}  ",
+                f"{when}  {row.fact.theme}  {source}  {to_printable(explain_waiting(row))}",
+            )
+            scope = f"  ({to_printable(row.fact.scope)})" if row.fact.scope else ""
+            print_hanging("    ", to_printable(row.fact.notation) + scope)
+            if row.fact.origin.voice is not None:
+                print_hanging("    ", f"words {to_printable(format_voice(row.fact.origin) or '')}")
+        if len(shown) < len(alike):
+            uid = short_uid(alike[0].fact.uid, length)
+            print_hanging(
+                "    ", f"and {len(alike) - 1} more alike (all: review approve --alike {uid}; each: --unfold)"
+            )
+
+
+def list_alike(store: Store, uids: tuple[str, ...], theme: str | None) -> tuple[str, ...]:
+    """Return the uids of these quarantined facts and of all that wait from their sources for their reasons."""
+    named = [fact.uid for fact in store.facts.get(uids, theme=theme)]
+    queue = store.facts.quarantine_queue(theme)
+    kinds = {row.kind for row in queue if row.fact.uid in named}
+    return tuple(dict.fromkeys([*named, *(row.fact.uid for row in queue if row.kind in kinds)]))
+
+
+alike_option = click.option(
+    "--alike", is_flag=True, help="And all that wait from the same source for the same reason, in one change."
+)
 
 
 @review_command.command("approve", short_help="Approve quarantined facts.")
+@alike_option
 @uid_arguments
-def approve_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
+def approve_command(settings: CommandSettings, uids: tuple[str, ...], alike: bool) -> None:
     """Approve facts: they become live under the rules of a write."""
     with settings.store(writing=True) as store:
-        changed = store.facts.approve(uids, theme=settings.confining_theme(store))
+        theme = settings.confining_theme(store)
+        changed = store.facts.approve(list_alike(store, uids, theme) if alike else uids, theme=theme)
     print_tier_change(settings, "approved", changed)
 
 
 @review_command.command("refuse", short_help="Reject quarantined facts; undo restores them.")
+@alike_option
 @uid_arguments
-def refuse_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
+def refuse_command(settings: CommandSettings, uids: tuple[str, ...], alike: bool) -> None:
     """Reject facts: hidden everywhere, purged after the retention of the theme (7 days), restorable with undo until then."""
     with settings.store(writing=True) as store:
-        changed = store.facts.refuse(uids, theme=settings.confining_theme(store))
+        theme = settings.confining_theme(store)
+        changed = store.facts.refuse(list_alike(store, uids, theme) if alike else uids, theme=theme)
     print_tier_change(settings, "rejected", changed)
 
 
@@ -218,6 +263,23 @@ def never_command(settings: CommandSettings, source: str) -> None:
 def ask_command(settings: CommandSettings, source: str) -> None:
     """Remove the rule on SOURCE: suspicious facts are quarantined again."""
     set_source_rule(settings, source, None)
+
+
+@review_command.command("silence", short_help="Let in what a rule of the checks would hold.")
+@click.argument("rule")
+@add_common_options
+@pass_settings
+def silence_command(settings: CommandSettings, rule: str) -> None:
+    """Let what RULE of the checks would hold into the theme at once, whoever writes it; `ask rule:RULE` ends that.
+
+    RULE is one that `review -o json` names, such as score or order:send.
+    """
+    from hermes_memory_store.intake.detector import is_known_rule
+
+    name = rule.removeprefix(RULE_SOURCE)
+    if not is_known_rule(name):
+        raise ArgumentError(f"there is no rule {name!r}; `review -o json` names the rules of what waits as `why`", name)
+    set_source_rule(settings, RULE_SOURCE + name, "always")
 
 
 def set_source_rule(settings: CommandSettings, source: str, rule: Rule | None) -> None:
