@@ -1,7 +1,8 @@
 """Train the scorer of content checks, and evaluate it by leaving whole families of attacks out.
 
-`python -m tests.tools.train_scorer --packages DIR --write` needs numpy, scipy, scikit-learn and PyYAML, which the project does
-not; it downloads the public corpora into DIR, writes the weights and prints what was measured. `--evaluate` measures alone.
+`python -m tests.tools.train_scorer --packages DIR --repositories DIR --write` needs numpy, scipy, scikit-learn and PyYAML, which
+the project does not; it downloads the public corpora into the first folder, reads texts of repositories in the second, writes the
+weights and prints what was measured.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import argparse
 import array
 import hashlib
 import json
+import random
+import re
 from collections.abc import Sequence
 from functools import cache
-from math import sqrt
+from math import log, sqrt
 from pathlib import Path
 
 import numpy
@@ -41,14 +44,28 @@ OWN_WEIGHT, PUBLIC_WEIGHT = 3.0, 0.25
 PUBLIC_SHARE = 3
 """Every third public text is used: more only take time."""
 
-FALSE_SHARE, QUOTED_FALSE_SHARE = 0.003, 0.015
-"""Share of cross-validated ordinary facts above the thresholds. Rules and orders take the rest of one percent; what only a
-tool or a page said may be held more often."""
+FALSE_SHARES = {"unknown": 0.0025, "heard": 0.03, "turn": 0.0005, "order": 0.0025}
+"""Share of the lines of repositories to choose with that are above each threshold; of those with an order's words, above that
+of an order. All that holds lines of unknown origin takes half of a percent together; what only a tool or a page said may be
+held more often."""
+
+PARTS = ("train",) * 6 + ("choose",) * 2 + ("judge",) * 2
+"""The part of a repository, by its digest."""
+
+LICENCES = frozenset({"MIT", "Apache-2.0", "BSD", "CC0"})
+
+MOST_LINES, MOST_PARAGRAPHS = 400, 60
+"""Lines and paragraphs of one repository: no large one is to say what is ordinary."""
+
+LIST_MARK = re.compile(r"^(?:[-*+>]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
 SEED = 7
 
 FRESH = ("first_attacks", "second_attacks", "third_attacks", "fourth_attacks", "fifth_attacks")
 """Texts that no family is measured with. All were looked at after their first measurement."""
+
+SOURCES = Path(__file__).parents[1] / "content_corpus" / "repositories.tsv"
+"""The repositories whose texts were used, with licence and commit: the texts themselves are not kept."""
 
 LOOKED_AT = FRESH
 """Attacks of many families that only the final weights are trained with."""
@@ -60,13 +77,13 @@ def load_public(packages: Path) -> tuple[tuple[str, bool], ...]:
     return tuple((text, attack) for _, text, attack in [*read_packages(packages)][::PUBLIC_SHARE])
 
 
-def to_rows(texts: Sequence[tuple[str, str]]) -> sparse.csr_matrix:
-    """Return the features of folded texts under their targets as rows, scaled as `compute_score` scales them."""
+def to_rows(texts: Sequence[str]) -> sparse.csr_matrix:
+    """Return the features of folded texts as rows, scaled as `compute_score` scales them."""
     columns: list[int] = []
     values: list[float] = []
     starts = [0]
-    for target, text in texts:
-        features = scorer.find_features(target, text)
+    for text in texts:
+        features = scorer.find_features(text)
         offset = 0
         for size, scale, places in zip(SIZES, SCALES, (features.signals, features.words, features.pieces), strict=True):
             columns += [offset + place for place in sorted(places)]
@@ -77,32 +94,85 @@ def to_rows(texts: Sequence[tuple[str, str]]) -> sparse.csr_matrix:
     return sparse.csr_matrix((numpy.array(values, numpy.float32), columns, starts), shape=(len(texts), sum(SIZES)))
 
 
-def to_training_text(sample: Sample) -> tuple[str, str]:
-    """Return target and text that are trained with: decoded, and a split attack as one."""
-    return sample.facts[0][0], fold_text(sample.plain or " ; ".join(content for _, content in sample.facts))
+def to_training_text(sample: Sample) -> str:
+    """Return the text that is trained with: decoded, and a split attack as one."""
+    return fold_text(sample.plain or " ; ".join(content for _, content in sample.facts))
+
+
+class RepositoryTexts:
+    """Lines and paragraphs of instruction files of public repositories, each repository in one part: train, choose or judge.
+
+    One file of JSON a repository: its `repo`, `license` and `commit`, and its `files`, texts by path.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.lines: dict[str, list[str]] = {part: [] for part in PARTS}
+        self.paragraphs: dict[str, list[str]] = {part: [] for part in PARTS}
+        self.sources: list[str] = []
+        seen: set[str] = set()
+        for path in sorted(folder.glob("*.json")):
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if record["license"] not in LICENCES:
+                continue
+            self.sources.append("\t".join((record["repo"], record["license"], record["commit"])))
+            digest = int(hashlib.sha256(record["repo"].encode()).hexdigest(), 16)
+            part, choose = PARTS[digest % 10], random.Random(SEED)
+            texts = record["files"].values()
+            lines = [line for text in texts for line in list_lines(text) if line not in seen]
+            seen.update(lines)
+            paragraphs = [" ".join(block.split()) for text in texts for block in re.split(r"\n\s*\n", text)]
+            paragraphs = [block for block in paragraphs if 200 <= len(block) <= 2000 and block[0] not in "`|<"]
+            self.lines[part] += choose.sample(lines, min(len(lines), MOST_LINES))
+            self.paragraphs[part] += choose.sample(paragraphs, min(len(paragraphs), MOST_PARAGRAPHS))
+
+    def list_sentences(self, part: str) -> list[str]:
+        return [
+            sentence
+            for text in (*self.lines[part], *self.paragraphs[part])
+            for sentence in scorer.split_sentences(fold_text(text))
+        ]
+
+
+def list_lines(text: str) -> list[str]:
+    """Return the lines of a file of instructions, without their marks; no code, tables or headings."""
+    lines, is_code = [], False
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("```"):
+            is_code = not is_code
+        elif not is_code and not line.startswith(("#", "|", "<!--", "---")):
+            line = LIST_MARK.sub("", line)
+            if 8 <= len(line) <= 2000:
+                lines.append(line)
+    return list(dict.fromkeys(lines))
 
 
 class TrainingSet:
     """The rows of all texts."""
 
-    def __init__(self, packages: Path) -> None:
+    def __init__(self, packages: Path, repositories: Path) -> None:
+        self.repositories = RepositoryTexts(repositories)
+        sentences = self.repositories.list_sentences("train")
         self.attacks, self.ordinary = load_attacks(), load_ordinary_facts()
         public = load_public(packages)
         self.rows = to_rows(
             [
                 *map(to_training_text, self.attacks),
                 *map(to_training_text, self.ordinary),
-                *(("", fold_text(text)) for text, _ in public),
+                *(fold_text(text) for text, _ in public),
+                *sentences,
             ]
         )
         own = len(self.attacks) + len(self.ordinary)
         self.looked_at = to_rows([to_training_text(one) for name in LOOKED_AT for one in load_fresh_samples(name)])
         self.labels = numpy.array(
-            [1] * len(self.attacks) + [0] * len(self.ordinary) + [int(attack) for _, attack in public]
+            [1] * len(self.attacks)
+            + [0] * len(self.ordinary)
+            + [int(attack) for _, attack in public]
+            + [0] * len(sentences)
         )
-        self.weights = numpy.array([OWN_WEIGHT] * own + [PUBLIC_WEIGHT] * len(public))
+        self.weights = numpy.array([OWN_WEIGHT] * own + [PUBLIC_WEIGHT] * len(public) + [1.0] * len(sentences))
         self.hash = hashlib.sha256(
-            json.dumps([sample.facts for sample in (*self.attacks, *self.ordinary)] + [*public]).encode()
+            json.dumps([sample.facts for sample in (*self.attacks, *self.ordinary)] + [*public, *sentences]).encode()
         ).hexdigest()
 
     def fit(self, left_out: numpy.ndarray) -> LogisticRegression:
@@ -121,13 +191,44 @@ class TrainingSet:
 
     def fit_rows(self, rows: sparse.csr_matrix, labels: numpy.ndarray, weights: numpy.ndarray) -> LogisticRegression:
         """Return a model of these rows."""
-        model = LogisticRegression(C=0.5, solver="liblinear", max_iter=60, tol=1e-2, random_state=SEED)
+        model = LogisticRegression(C=0.2, solver="liblinear", max_iter=100, tol=1e-2, random_state=SEED)
         return model.fit(rows, labels, weights)
 
 
-def cross_validate(packages: Path) -> tuple[TrainingSet, numpy.ndarray]:
+def score_texts(model: LogisticRegression, texts: Sequence[str]) -> numpy.ndarray:
+    """Return the scores of whole texts, as `scorer.score_sentences` makes them."""
+    parts = [scorer.split_sentences(fold_text(text)) or [text] for text in texts]
+    scores = model.decision_function(to_rows([sentence for of_text in parts for sentence in of_text]))
+    ends = numpy.cumsum([len(of_text) for of_text in parts])
+    return numpy.array(
+        [
+            scores[end - len(of_text) : end].max() - scorer.LENGTH_DISCOUNT * log(len(of_text))
+            for of_text, end in zip(parts, ends, strict=True)
+        ]
+    )
+
+
+def choose_thresholds(model: LogisticRegression, repositories: RepositoryTexts) -> dict[str, float]:
+    lines = repositories.lines["choose"]
+    scores = score_texts(model, lines)
+    ordered = scores[[bool(find_orders_and_claims(line)) for line in lines]]
+    thresholds = {name: float(numpy.quantile(scores, 1 - share)) for name, share in FALSE_SHARES.items()}
+    return thresholds | {"order": float(numpy.sort(ordered)[-1 - int(FALSE_SHARES["order"] * len(lines))])}
+
+
+def evaluate_repositories(
+    model: LogisticRegression, repositories: RepositoryTexts, thresholds: dict[str, float]
+) -> None:
+    """Print how often lines and paragraphs of repositories that nothing was made or chosen with are above each threshold."""
+    for name, texts in (("lines", repositories.lines["judge"]), ("paragraphs", repositories.paragraphs["judge"])):
+        scores = score_texts(model, texts)
+        for threshold in ("unknown", "turn", "heard"):
+            print(format_share(f"{name} {threshold}", list(scores >= thresholds[threshold])))
+
+
+def cross_validate(packages: Path, repositories: Path) -> tuple[TrainingSet, numpy.ndarray]:
     """Score each own text by a model that saw neither it nor its family; ordinary facts in random folds."""
-    data = TrainingSet(packages)
+    data = TrainingSet(packages, repositories)
     families = [sample.family for sample in data.attacks]
     names = sorted(set(families))
     folds = numpy.random.default_rng(SEED).integers(0, len(names), len(data.ordinary))
@@ -199,16 +300,14 @@ def evaluate_fresh_set(data: TrainingSet, model: LogisticRegression, threshold: 
     for name in FRESH:
         hits = []
         for sample in load_fresh_samples(name):
-            rows = to_rows([(target, text) for target, content in sample.facts for text in find_readings(content)])
-            hits.append(is_stopped_without_score(sample) or model.decision_function(rows).max() >= threshold)
+            scores = score_texts(model, [text for _, content in sample.facts for text in find_readings(content)])
+            hits.append(is_stopped_without_score(sample) or scores.max() >= threshold)
             if hits[-1] == name.endswith("ordinary"):
                 print("   ", *sample.facts[0])
         print(format_share(name, hits))
 
 
-def write_weights(
-    data: TrainingSet, model: LogisticRegression, thresholds: tuple[float, float], packages: Path
-) -> None:
+def write_weights(data: TrainingSet, model: LogisticRegression, thresholds: dict[str, float], packages: Path) -> None:
     """Write the weights: a line of JSON, and one signed byte a place."""
     scales, body, offset = [], array.array("b"), 0
     for size, scale in zip(SIZES, SCALES, strict=True):
@@ -220,11 +319,12 @@ def write_weights(
     head = {
         "scales": scales,
         "bias": float(model.intercept_[0]),
-        "thresholds": {"unknown": thresholds[0], "heard": thresholds[1]},
+        "thresholds": thresholds,
         "training_set": data.hash,
         "corpora": list_package_hashes(packages),
     }
     scorer.WEIGHTS.write_bytes(json.dumps(head).encode() + b"\n" + body.tobytes())
+    SOURCES.write_text("\n".join(data.repositories.sources) + "\n", encoding="utf-8")
     print(f"{scorer.WEIGHTS.name}: {scorer.WEIGHTS.stat().st_size:,} bytes, training set {data.hash}")
 
 
@@ -232,18 +332,20 @@ def main() -> None:
     """Train, evaluate, and write the weights where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--packages", type=Path, required=True, help="folder of the public corpora")
+    parser.add_argument("--repositories", type=Path, required=True, help="folder of texts of repositories")
     parser.add_argument("--write", action="store_true", help="write the weights")
     parser.add_argument("--fresh", action="store_true", help="measure the fresh set too")
     options = parser.parse_args()
     download_packages(options.packages)
-    data, scores = cross_validate(options.packages)
-    ordinary = scores[len(data.attacks) : len(data.attacks) + len(data.ordinary)]
-    thresholds = tuple(float(numpy.quantile(ordinary, 1 - share)) for share in (FALSE_SHARE, QUOTED_FALSE_SHARE))
-    print(f"thresholds {thresholds[0]:.3f} and {thresholds[1]:.3f}")
-    evaluate(data, scores, thresholds[0])
+    data, scores = cross_validate(options.packages, options.repositories)
     model = data.fit_all()
+    thresholds = choose_thresholds(model, data.repositories)
+    print("thresholds", thresholds)
+    evaluate_repositories(model, data.repositories, thresholds)
+    evaluate(data, scores, thresholds["unknown"])
     if options.fresh:
-        evaluate_fresh_set(data, model, thresholds[0])
+        # By a model that saw none of them.
+        evaluate_fresh_set(data, data.fit(numpy.zeros(data.rows.shape[0], bool)), thresholds["unknown"])
     if options.write:
         write_weights(data, model, thresholds, options.packages)
 

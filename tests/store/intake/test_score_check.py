@@ -13,7 +13,7 @@ from hermes_memory_store.intake import scorer
 from hermes_memory_store.intake.detector import Passage, TextKind, explain_rule, find_suspicion
 from hermes_memory_store.intake.detectors.orders import find_orders_and_claims
 from hermes_memory_store.intake.origins import SessionWords, TextOrigin, is_carried_by
-from hermes_memory_store.intake.scorer import WEIGHTS, compute_score, load_weights, replace_addresses
+from hermes_memory_store.intake.scorer import WEIGHTS, load_weights, replace_addresses
 from tests.content_corpus.corpus import load_attacks, load_fresh_samples, load_ordinary_facts
 from tests.store.intake.suspicions import find_scored_suspicion
 
@@ -167,8 +167,7 @@ def test_the_weights_are_whole_and_say_what_they_were_made_with() -> None:
 
 @given(st.text(max_size=300), st.text(max_size=30))
 def test_any_text_has_a_score_and_a_verdict_that_is_the_same_twice(content: str, target: str) -> None:
-    features = scorer.find_features(target, content)
-    assert isinstance(compute_score(features, load_weights()), float)
+    assert isinstance(scorer.score_sentences(content)[0], float)
     assert find_scored_suspicion(target, content) == find_scored_suspicion(target, content)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
 from hermes_memory_store.intake.patterns import DataFile, SparedPatterns, load_required_words
-from hermes_memory_store.intake.scorer import replace_addresses
+from hermes_memory_store.intake.scorer import load_weights, replace_addresses, score_sentences
 from hermes_memory_store.intake.text_folding import find_decodings, find_readings, to_name_sentence
 from hermes_memory_store.model import Suspicion
 from hermes_memory_store.safe_text import lazy_pattern, load_pattern
@@ -99,7 +99,7 @@ def find_orders_and_claims(content: str) -> tuple[Order, ...]:
 def find_sentence_orders(text: str) -> tuple[Order, ...]:
     """Return the orders of the first sentence of a message that gives any: length is no evidence, so nothing is scored."""
     for sentence in dict.fromkeys([*SENTENCE_END.split(text), *WRAPPED_SENTENCE_END.split(text)]):
-        if orders := find_orders_and_claims(sentence):
+        if orders := find_supported_orders(sentence):
             return orders
     return ()
 
@@ -113,7 +113,15 @@ def find_name_orders(name: str) -> tuple[Order, ...]:
 
 
 def find_given_orders(passage: Passage) -> tuple[Order, ...]:
-    return find_orders_and_claims(passage.excerpt) + find_name_orders(passage.target)
+    return find_supported_orders(passage.excerpt) + find_name_orders(passage.target)
+
+
+def find_supported_orders(content: str) -> tuple[Order, ...]:
+    """Return the orders of a text that also reads like one: instructions of repositories have the words of orders, too."""
+    orders, least = find_orders_and_claims(content), load_weights().thresholds["order"]
+    if any(score_sentences(reading)[0] >= least for reading in (find_readings(content) if orders else ())):
+        return orders
+    return tuple(order for order in orders if order.kind == DISGUISE)
 
 
 def to_order_finding(passage: Passage, orders: Sequence[Order]) -> Finding:
@@ -131,6 +139,6 @@ def is_disguised(content: str) -> bool:
         return True
     words = [word.strip(".,:;!") for word in content.casefold().split()]
     for common in (ORDER_PATTERNS.words["words", "rotated"], ORDER_PATTERNS.words["words", "turned"]):
-        if not common.isdisjoint(words) and sum(word in common for word in words) >= 2:
+        if len(common.intersection(words)) >= 2:
             return True
     return any(PLAIN_TEXT.fullmatch(" ".join(text.split())) for text in find_decodings(content))

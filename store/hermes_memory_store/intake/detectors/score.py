@@ -9,10 +9,9 @@ from hermes_memory_store.intake.detector import Detector, Finding, Passage, Text
 from hermes_memory_store.intake.origins import TextOrigin
 from hermes_memory_store.intake.scorer import (
     SIGNALS,
-    compute_score,
-    find_features,
     find_strongest_signals,
     load_weights,
+    score_sentences,
 )
 from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.intake.text_folding import find_readings
@@ -31,7 +30,7 @@ MOST_SIGNALS = 3
 
 class ScoreDetector(Detector):
     rank = 30
-    reads = frozenset({TextKind.WRITE, TextKind.RULED})
+    reads = frozenset({TextKind.WRITE, TextKind.RULED, TextKind.TURN})
 
     def find(self, passage: Passage) -> Iterator[Finding]:
         """Yield one finding with the score."""
@@ -40,12 +39,12 @@ class ScoreDetector(Detector):
             return
         weights = load_weights()
         for reading in find_readings(content):
-            features = find_features(passage.target, reading)
-            score = compute_score(features, weights)
+            score, features = score_sentences(reading)
             # Whose words it is, is asked last: hardly any text gets here.
             if score < weights.thresholds[TextOrigin.HEARD.value] or passage.origin is TextOrigin.SAID:
                 continue
-            if score >= weights.thresholds[passage.origin.value]:
+            origin = "turn" if passage.kind is TextKind.TURN else passage.origin.value
+            if score >= weights.thresholds[origin]:
                 meanings = SIGNALS.pairs("meanings")
                 names = [name for name in find_strongest_signals(features, weights) if name in meanings]
                 if len(names) >= FEWEST_SIGNALS:
