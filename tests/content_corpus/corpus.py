@@ -10,8 +10,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 TRUST = HERE.parent / "bridge" / "trust"
-ORDINARY_ELSEWHERE = (TRUST / "ordinary.txt", TRUST / "lookalikes.txt")
-"""Ordinary facts of older tests, which the rules were written with."""
+ORDINARY_ELSEWHERE = (
+    TRUST / "ordinary.txt",
+    TRUST / "lookalikes.txt",
+    *sorted(path for path in (HERE.parent / "recall_sets").rglob("*.txt")),
+)
+"""Ordinary facts of older tests, which the rules were written with, and those that recall is measured with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ def load_ordinary_facts() -> list[Sample]:
     found: dict[tuple[tuple[str, str], ...], Sample] = {}
     for path in (*sorted((HERE / "ordinary").iterdir()), *ORDINARY_ELSEWHERE):
         for line in path.read_text(encoding="utf-8").splitlines():
-            if line.strip():
+            if "]: " in line:
                 facts = (parse_sample_line(line),)
                 found.setdefault(facts, Sample(path.stem, facts))
     return list(found.values())
