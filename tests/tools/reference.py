@@ -43,6 +43,7 @@ RUNS = {
     "secrets": ("tests.tools.secret_measure",),
     "recall_questions": ("tests.benchmarks.recall_questions", "--half", "kept", "--by", "language"),
     "session_start": ("tests.benchmarks.session_start", "--hints", "folder,last"),
+    "content_checks": ("tests.tools.train_scorer", "--judge"),
     "recall_languages": ("tests.benchmarks.recall_languages",),
 }
 """Run file → the program that measures it."""

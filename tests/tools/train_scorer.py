@@ -1,8 +1,7 @@
 """Train the scorer of content checks, and evaluate it by leaving whole families of attacks out.
 
-`python -m tests.tools.train_scorer --packages DIR --repositories DIR --write` needs numpy, scipy, scikit-learn and PyYAML, which
-the project does not; it downloads the public corpora into the first folder, reads texts of repositories in the second, writes the
-weights and prints what was measured.
+`python -m tests.tools.train_scorer --write` needs numpy, scipy, scikit-learn and PyYAML, which the project does not; it downloads
+the public corpora, reads texts of repositories, writes the weights and prints what was measured.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicio
 from hermes_memory_store.intake.detectors.orders import find_orders_and_claims
 from hermes_memory_store.intake.detectors.pieces import DETECTOR as PIECES
 from hermes_memory_store.intake.detectors.secrets import find_secrets
-from hermes_memory_store.intake.origins import SessionWords
+from hermes_memory_store.intake.origins import SessionWords, TextOrigin
 from hermes_memory_store.intake.text_folding import find_readings, fold_text
 from hermes_memory_store.safe_text import validate_text
 from tests.content_corpus.corpus import Sample, load_attacks, load_fresh_samples, load_ordinary_facts
@@ -66,6 +65,8 @@ FRESH = ("first_attacks", "second_attacks", "third_attacks", "fourth_attacks", "
 
 SOURCES = Path(__file__).parents[1] / "content_corpus" / "repositories.tsv"
 """The repositories whose texts were used, with licence and commit: the texts themselves are not kept."""
+
+KEPT = Path.home() / ".cache" / "hermes-memory-scorer"
 
 LOOKED_AT = FRESH
 """Attacks of many families that only the final weights are trained with."""
@@ -226,6 +227,34 @@ def evaluate_repositories(
             print(format_share(f"{name} {threshold}", list(scores >= thresholds[threshold])))
 
 
+LENGTHS = ((0, 100), (100, 200), (200, 401), (401, 2001))
+"""Characters of lines that are told apart."""
+
+
+def print_held_texts(repositories: RepositoryTexts) -> None:
+    """Print how much of the repositories to judge with waits, by all detectors with the weights that are installed."""
+    lines, paragraphs = repositories.lines["judge"], repositories.paragraphs["judge"]
+    rows = [
+        (
+            f"lines of {least} to {most - 1} characters",
+            TextKind.WRITE,
+            None,
+            [t for t in lines if least <= len(t) < most],
+        )
+        for least, most in LENGTHS
+    ]
+    rows += [
+        ("all lines", TextKind.WRITE, None, lines),
+        ("all lines, heard from a page or a tool", TextKind.WRITE, TextOrigin.HEARD, lines),
+        ("all lines, as captured messages", TextKind.TURN, None, lines),
+        ("paragraphs of 200 to 2000 characters", TextKind.WRITE, None, paragraphs),
+    ]
+    print("| ordinary text | waits | of | share |", "| --- | --- | --- | --- |", sep="\n")
+    for name, kind, origin, texts in rows:
+        held = sum(find_suspicion(Passage(kind, text, "note", origin=origin)) is not None for text in texts)
+        print(f"| {name} | {held} | {len(texts):,} | {held / len(texts):.1%} |")
+
+
 def cross_validate(packages: Path, repositories: Path) -> tuple[TrainingSet, numpy.ndarray]:
     """Score each own text by a model that saw neither it nor its family; ordinary facts in random folds."""
     data = TrainingSet(packages, repositories)
@@ -331,11 +360,17 @@ def write_weights(data: TrainingSet, model: LogisticRegression, thresholds: dict
 def main() -> None:
     """Train, evaluate, and write the weights where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--packages", type=Path, required=True, help="folder of the public corpora")
-    parser.add_argument("--repositories", type=Path, required=True, help="folder of texts of repositories")
+    parser.add_argument("--packages", type=Path, default=KEPT / "packages", help="folder of the public corpora")
+    parser.add_argument(
+        "--repositories", type=Path, default=KEPT / "repositories", help="folder of texts of repositories"
+    )
+    parser.add_argument("--judge", action="store_true", help="measure the installed weights alone")
     parser.add_argument("--write", action="store_true", help="write the weights")
     parser.add_argument("--fresh", action="store_true", help="measure the fresh set too")
     options = parser.parse_args()
+    if options.judge:
+        print_held_texts(RepositoryTexts(options.repositories))
+        return
     download_packages(options.packages)
     data, scores = cross_validate(options.packages, options.repositories)
     model = data.fit_all()
