@@ -78,6 +78,7 @@ CREATING = {
     "review always": ["source"],
     "review never": ["source"],
     "review ask": ["source"],
+    "review silence": ["score"],
 }
 
 NO_STORE = {"capture on", "capture off", "capture status", "pause", "resume", "connect", "demo", "completion", "help"}

@@ -24,6 +24,9 @@ from hermes_memory_themes import Policies
 MAX_QUARANTINED_LISTED = 1_000
 """Facts listed at once: more than anybody decides on, and few enough to be read whole."""
 
+MOST_ALIKE = 3
+"""Facts that wait for the same reason, from one source, and are listed each; more are folded into one line."""
+
 # The index alone says which wait, so that the rest of a theme is not looked at. A fact that waits began by waiting, so its
 # first row of the journal says how it came.
 NEWEST_QUARANTINED = f"""

@@ -25,6 +25,7 @@ from hermes_memory_bridge.team.vector_upload import VectorUpload
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.tools.recall_tools import recall_memory
 from hermes_memory_store import uids
+from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -135,11 +136,13 @@ def remember(store: Store, count: int, seed: int = 3) -> None:
         said = " ".join(chance.choices(WORDS, k=chance.randint(3, 12)))
         scope = chance.choice([None, None, "alpha", "beta"])
         target = chance.choice([f"db.t{n % 40}", f"net-{n % 7}.port", "user", f"t{n}"])
-        uids.append(store.facts.write(THEME, f"{chance.choice('CDV?')}[{target}]: {said}", scope=scope).fact.uid)
+        line = f"{chance.choice('CDV?')}[{target}]: {said}"
+        # As a person's: words drawn by lot read like anything.
+        uids.append(store.facts.write(THEME, line, scope=scope, writer=Writer.PERSON).fact.uid)
         if chance.random() < 0.05:
             live = store.facts.get(chance.choice(uids))
             if live.tier.value in ("hot", "cold"):
-                store.facts.edit(live.uid, " ".join(chance.choices(WORDS, k=5)))
+                store.facts.edit(live.uid, " ".join(chance.choices(WORDS, k=5)), writer=Writer.PERSON)
         if chance.random() < 0.05:
             store.facts.archive([uids[-1]])
 

@@ -85,7 +85,7 @@ async def fill_vectors(ours: Machine, other: Machine, monkeypatch: pytest.Monkey
 
 def talk(store: Store, count: int) -> None:
     """A conversation of several sessions."""
-    chance = random.Random(5)
+    chance = random.Random(7)  # of words drawn by lot, none that reads like an attack
     sessions = [store.sessions.open(THEME, name) for name in ("one", "two", "three")]
     for n in range(count):
         said = " ".join(chance.choices(WORDS, k=chance.randint(3, 14))) + chance.choice([".", "?", ""])

@@ -14,7 +14,7 @@ from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.intake.detector import explain_rule
 from hermes_memory_store.intake.intake import RULE_SOURCE
-from hermes_memory_store.memory.quarantine import fold_waiting
+from hermes_memory_store.memory.quarantine import MOST_ALIKE, fold_waiting
 from hermes_memory_store.model import Fact, LiftedRule, QuarantinedFact, Rule, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
@@ -144,9 +144,9 @@ class ReviewView(BaseView[ReviewQueue]):
         )
 
     def _to_rows(self, alike: Sequence[QuarantinedFact]) -> list[GridRow]:
-        """Return facts that wait for the same as a row each, below one for all where there are several."""
+        """Return facts that wait for the same as a row each, below one for all where there are many."""
         rows = [to_row(self.COLUMNS, entry.fact.uid, entry, self) for entry in alike]
-        if len(alike) == 1:
+        if len(alike) <= MOST_ALIKE:
             return rows
         kind = WaitingKind(alike[0])
         is_open = kind in self._unfolded

@@ -131,6 +131,10 @@ class TranscriptFilling:
             return False
         if piece.offset == offset or not may_capture(str(self._worker.path), host, folder).allowed:
             return False
+        if not await self._settle(
+            host, name
+        ):  # a pause came onto the disk before what was said in it came into the file
+            return False
         seen = await self._worker.projects.read(folder) if folder else None
         try:
             is_recorded = await self._worker.write(

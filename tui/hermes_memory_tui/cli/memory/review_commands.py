@@ -11,7 +11,7 @@ import click
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.intake.intake import RULE_SOURCE
-from hermes_memory_store.memory.quarantine import fold_waiting
+from hermes_memory_store.memory.quarantine import MOST_ALIKE, fold_waiting
 from hermes_memory_store.memory.second_look import PastFinding
 from hermes_memory_store.memory.sources import session_source
 from hermes_memory_store.model import FactFilter, QuarantinedFact, Rule, Tier
@@ -32,9 +32,6 @@ MOST_SHOWN = 400
 
 LIFTED_OFTEN = 5
 """Alarms of a rule that a person lifted in a theme before its silence is proposed: a habit, and no exception."""
-
-MOST_ALIKE = 3
-"""Facts that wait for the same reason, from one source, and are listed each; of more, only their number."""
 
 QUARANTINED = Listing(
     fields=(*FACT_FIELDS, "why", "what", "source", "at", "cleared", "overdue"),
