@@ -132,8 +132,8 @@ async def test_a_purge_asks_first_and_names_few_places_of_the_same_words(tmp_pat
         )
         assert question < places
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: "more; ctrl+o" not in screen_text(pilot))
-        assert all(f"V[place{number}]" in screen_text(pilot) for number in range(9))
+        await until(pilot, lambda: all(f"V[place{number}]" in screen_text(pilot) for number in range(9)))
+        assert "more; ctrl+o" not in screen_text(pilot)
 
 
 async def test_a_purge_takes_what_was_typed_about_the_fact_with_it(path: Path, tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ async def test_the_column_that_the_list_is_ordered_by_is_shown(path: Path) -> No
         main_screen(pilot)._sort_by(ListOrder.READS, True)
         await until(pilot, lambda: "reads" in screen_text(pilot).splitlines()[3])
     async with inspecting(path, size=(180, 30)) as pilot:
+        await until(pilot, lambda: "reads▼" in screen_text(pilot).splitlines()[3])
         head, row = screen_text(pilot).splitlines()[3:5]
         assert head.index("reads▼") + 5 == row.index("0 ", head.index("reads"))
 
@@ -247,9 +248,12 @@ async def test_a_list_that_had_no_line_draws_its_frame_right_once_it_has_some() 
     async with Framed().run_test(size=(40, 10)) as pilot:
         assert pilot.app.query_one(Numbers).outer_size.height == 2
         await pilot.resize_terminal(40, 16)
-        await pilot.pause()
-        strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
-        assert [strip.text[:2] for strip in strips[1:4]] == ["│0", "│1", "│2"]
+
+        def is_framed() -> bool:
+            strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
+            return [strip.text[:2] for strip in strips[1:4]] == ["│0", "│1", "│2"]
+
+        await until(pilot, is_framed)
 
 
 async def test_facts_that_were_never_in_a_context_are_found(path: Path) -> None:
