@@ -212,6 +212,11 @@ with Store.open(sys.argv[1]) as store:
 """
 
 
+def list_turns(version: Version, home: Path) -> set[str]:
+    words = ("-m", "hermes_memory_tui", "turns", "--json", "--theme", THEME, "--db", str(home / "memory.db"))
+    return {turn["content"] for turn in json.loads(version.run(home, *words))["turns"]}
+
+
 def exchange(versions: tuple[Version, Version], places: tuple[Path, Path], **more: str) -> None:
     """Write on both machines, and wait until both say the same."""
     for version, home in zip(versions, places, strict=True):
@@ -222,13 +227,11 @@ def exchange(versions: tuple[Version, Version], places: tuple[Path, Path], **mor
             sync = ("-m", "hermes_memory_bridge", "sync", "now", "--db", str(home / "memory.db"))
             version.run(home, *sync, **more)
         first, second = (version.list_contents(home, THEME) for version, home in zip(versions, places, strict=True))
-        return first == second and len(first) == 9
+        turns = [list_turns(version, home) for version, home in zip(versions, places, strict=True)]
+        return first == second and len(first) == 9 and turns == [{"captured by first", "captured by second"}] * 2
 
-    until(have_met, "the same facts on both machines")
+    until(have_met, "the same facts and messages on both machines")
     for version, home in zip(versions, places, strict=True):
-        words = ("-m", "hermes_memory_tui", "turns", "--json", "--theme", THEME, "--db", str(home / "memory.db"))
-        turns = {turn["content"] for turn in json.loads(version.run(home, *words))["turns"]}
-        assert turns == {"captured by first", "captured by second"}
         doctor = ("-m", "hermes_memory_tui", "doctor", "--json", "--db", str(home / "memory.db"))
         assert json.loads(version.run(home, *doctor))["ok"]
 
