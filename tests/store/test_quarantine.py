@@ -111,11 +111,16 @@ def test_what_waits_is_folded_by_source_and_rule(store: Store) -> None:
 
 def test_what_no_rule_holds_any_more_comes_first(store: Store) -> None:
     hold_several(store, 2, "override", "x")
-    cleared = store.facts.quarantine(THEME, "V[db]: Postgres 16 on port 5432", why="override", source="x").uid
+    cleared = store.facts.quarantine(THEME, "V[db]: Postgres 16 on port 5432", why="score:pay+hide", source="x").uid
 
     first, rest = fold_waiting(store.facts.quarantine_queue())
     assert [(entry.fact.uid, entry.is_cleared) for entry in first] == [(cleared, True)]
     assert not any(entry.is_cleared for entry in rest)
+
+
+def test_a_piece_of_an_attack_is_not_called_harmless_because_it_is_by_itself(store: Store) -> None:
+    store.facts.quarantine(THEME, "V[step.2]: of the second half", why="override", source="x")
+    assert not any(entry.is_cleared for entry in store.facts.quarantine_queue())
 
 
 def test_what_waits_longer_than_the_theme_says_is_overdue_counted_from_the_last_upgrade(tmp_path: Path) -> None:

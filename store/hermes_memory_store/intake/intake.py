@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, NewType, Protocol
 
 from hermes_memory_store import errors, safe_text
@@ -389,13 +390,13 @@ class Intake:
     def _judge(self, theme: str, source: str, passage: Passage, writer: Writer) -> tuple[Suspicion | None, str | None]:
         """Return why it must wait, if it must, and the verdict to keep. :raises SourceRefused: a person's rule forbids it"""
         suspicions = find_suspicions(passage)
-        suspicion = first = next(suspicions, None)
-        if suspicion is None or first is None:
+        first = next(suspicions, None)
+        if first is None:
             return None, None
         if writer is Writer.PERSON:
-            return None, APPROVED + suspicion.rule
-        while suspicion is not None and self._is_silenced(theme, suspicion.rule):
-            suspicion = next(suspicions, None)
+            return None, APPROVED + first.rule
+        heeded = (reason for reason in chain([first], suspicions) if not self._is_silenced(theme, reason.rule))
+        suspicion = next(heeded, None)
         if suspicion is None:
             return None, ALLOWED + first.rule
         rule = self._find_rule(theme, source) if source and not source.startswith(RULE_SOURCE) else None

@@ -93,7 +93,9 @@ def load_quarantine(db: Db, names: Names, policies: Policies, theme: str | None,
         since = Millis(fact.created_at if at is None else at)
         days = policies.for_theme(fact.theme).review_days
         is_overdue = days > 0 and max(since, upgraded_at) < now - days * DAY_MS
-        queue.append(QuarantinedFact(fact, rule, source, since, is_cleared(fact.target, fact.content), is_overdue))
+        queue.append(
+            QuarantinedFact(fact, rule, source, since, is_cleared(rule, fact.target, fact.content), is_overdue)
+        )
     return queue
 
 
@@ -106,6 +108,12 @@ def fold_waiting(queue: Iterable[QuarantinedFact]) -> list[list[QuarantinedFact]
 
 
 @lru_cache(maxsize=MAX_QUARANTINED_LISTED)
-def is_cleared(target: str, content: str) -> bool:
-    """Check whether no rule of this version holds a text any more, even if it were a stranger's."""
-    return find_suspicion(Passage(TextKind.WRITE, content, target, origin=TextOrigin.HEARD)) is None
+def is_cleared(rule: str, target: str, content: str) -> bool:
+    """Check whether a text waits for its score alone, and no rule of this version holds it, even as a stranger's.
+
+    What waits for another rule may be a piece of an attack, which is found only beside the others.
+    """
+    return (
+        rule.startswith("score:")
+        and find_suspicion(Passage(TextKind.WRITE, content, target, origin=TextOrigin.HEARD)) is None
+    )

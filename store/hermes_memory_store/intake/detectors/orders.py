@@ -97,7 +97,7 @@ def find_orders_and_claims(content: str) -> tuple[Order, ...]:
 
 
 def find_sentence_orders(text: str) -> tuple[Order, ...]:
-    """Return the orders of the first sentence of a message that gives any: length is no evidence, so nothing is scored."""
+    """Return the orders of the first sentence of a message that gives any: length is no evidence, so each is judged alone."""
     for sentence in dict.fromkeys([*SENTENCE_END.split(text), *WRAPPED_SENTENCE_END.split(text)]):
         if orders := find_supported_orders(sentence):
             return orders
