@@ -163,12 +163,21 @@ def rows_of(view: BaseView[Any]) -> list[str]:
 
 
 async def to_row(pilot: Pilot[int], text: str) -> None:
-    """Put the cursor on the first row that says something, with the keys that move it."""
+    """Put the cursor on the first row that says something, with the keys that move it.
+
+    What is shown may be read anew, and rows change places, between two keys: it looks again until the cursor is there.
+    """
     view = view_of(pilot)
-    await until(pilot, lambda: any(text in row for row in rows_of(view)), f"a row with {text!r}")
-    wanted = next(place for place, row in enumerate(rows_of(view)) if text in row)
-    await pilot.press("g", *("j" * wanted))
-    assert text in rows_of(view)[view.grid.cursor]
+
+    def place() -> int | None:
+        return next((place for place, row in enumerate(rows_of(view)) if text in row), None)
+
+    await until(pilot, lambda: place() is not None, f"a row with {text!r}")
+    begin = time.perf_counter()
+    while (wanted := place()) != view.grid.cursor:
+        if time.perf_counter() - begin > PATIENCE_S:
+            raise AssertionError(f"the cursor does not come to a row with {text!r}:\n{screen_text(pilot)}")
+        await pilot.press("g", *("j" * (wanted or 0)))
 
 
 def beside(pilot: Pilot[int]) -> str:

@@ -44,7 +44,7 @@ async def test_closing_and_reopening(path: Path) -> None:
         await pilot.press("c")
         await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.CLOSED)
         assert facts_of(path)["tone"].tier is Tier.COLD
-        await to_row(pilot, "launch")
+        await to_row(pilot, "launch  closed")  # once it is shown, since the cursor goes on then
         await until(pilot, lambda: "closed by you" in beside(pilot))
         await pilot.press("o")
         await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.OPEN)
