@@ -8,6 +8,7 @@ import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.host_files import memory_files
+from hermes_memory_store.language.binding_words import is_binding
 from hermes_memory_store.model import Tier
 from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
@@ -297,6 +298,13 @@ RELIEFS: dict[str, tuple[list[str], list[str], dict[str, str | None], list[str]]
         ["V[nightly.load]: runs at two"], [PROSE[2], WEDNESDAY], {},
         ["V[nightly.load]: runs at two", f"V[nightly.load.2]: {WEDNESDAY}", f"V[nightly.load.3]: {PROSE[2]}"],
     ),
+    "prose without spaces": (
+        [], ["夜间报表保存在共享目录里，供财务团队每天早上查看。", "部署规则：禁止直接推送到主分支，必须先经过审核。"], {},
+        [
+            "V[夜间报表保存在共.供财务团队每天早]: 夜间报表保存在共享目录里，供财务团队每天早上查看。",
+            "C[部署规则]: 部署规则：禁止直接推送到主分支，必须先经过审核。",
+        ],
+    ),
     "several lines": ([], [steps := "Steps to deploy:\n- build an image\n- push it twice"], {steps: None}, []),
     "code": ([], [code := "```make all the things```"], {code: None}, []),
     "prose over the limit": ([], [long := "x" * 420 + " a b c d"], {long: None}, []),
@@ -340,6 +348,25 @@ def test_a_fact_that_no_search_of_the_theme_finds_does_not_count_as_there(
 
     assert (report.migrated, report.removed) == (1, 0)
     assert facts_of(store) == [("V[port]: 5432", Tier.HOT)]
+
+
+ENTRIES = [
+    (head.split()[1], entry, head.endswith("+"))
+    for head, _, text in (
+        line.partition(": ")
+        for line in Path(__file__).with_name("binding_entries.txt").read_text("utf-8").splitlines()
+        if not line.startswith("#")
+    )
+    for entry in text.split("|")
+]
+
+
+@pytest.mark.parametrize("language", sorted({language for language, *_ in ENTRIES}))
+def test_what_forbids_or_obliges_is_told_from_what_holds(language: str) -> None:
+    binding = [is_binding(entry) for spoken, entry, expected in ENTRIES if spoken == language and expected]
+    holding = [is_binding(entry) for spoken, entry, expected in ENTRIES if spoken == language and not expected]
+    assert sum(binding) >= 0.95 * len(binding)
+    assert sum(holding) <= 0.1 * len(holding)
 
 
 def test_prose_of_user_md_stays_before_every_turn(store: Store, profile: Profile) -> None:

@@ -18,6 +18,7 @@ from hermes_memory_store.fact_types import OPEN_TYPES
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import READ_COLUMNS
 from hermes_memory_store.items.name_keys import UNSCOPED
+from hermes_memory_store.language.binding_words import count_negations
 from hermes_memory_store.language.stemmer import stem_word
 from hermes_memory_store.language.stop_words import stop_terms
 from hermes_memory_store.language.tokenizer import MAX_WORD, split_runs, to_index_text
@@ -50,9 +51,6 @@ GENERIC_WORDS = """
 """
 GENERIC = frozenset(stem_word(fold_abbreviations(word)) for word in GENERIC_WORDS.split())
 """Words of a target that say nothing that the rest does not: `cache.backend` is what `cache` is."""
-
-NEGATING_WORDS = "no not never dont don cannot without avoid nvr nicht kein keine nie jamais pas sans nunca sin"
-NEGATIONS = frozenset(split_runs(NEGATING_WORDS))
 
 NUMERONYMS = {
     "k8s": "kubernetes",
@@ -155,7 +153,7 @@ def is_near_duplicate(target: str, content: str, other_target: str, other_conten
     extra, extra_other = unmatched_words(target, other_target)
     if extra and extra_other and (mine != theirs or len(mine) < SAME_IN_WORDS):
         return False
-    if not mine or not theirs or negates(content) != negates(other_content):
+    if not mine or not theirs or bool(count_negations(content)) != bool(count_negations(other_content)):
         return False
     shared = len(mine) - len(find_lone_words(mine, theirs))
     alike = shared / (len(mine) + len(theirs) - shared)
@@ -248,10 +246,6 @@ def is_one_edit_apart(short: str, long: str) -> bool:
     start = next((at for at, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
     a, b = short[start:], long[start:]
     return a[1:] == b[1:] if len(a) == len(b) and a[2:] != b[2:] else a == b[1:] or a[1:] == b[1:] or a[1::-1] == b[:2]
-
-
-def negates(content: str) -> bool:
-    return not NEGATIONS.isdisjoint(split_runs(content.replace("'", "")))
 
 
 def find_numbers(words: Iterable[str]) -> set[str]:

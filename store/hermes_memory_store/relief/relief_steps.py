@@ -20,7 +20,10 @@ from hermes_memory_store.host_files.memory_files import MemoryFile, MemoryFileKi
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import find_standing_fact
+from hermes_memory_store.language.binding_words import count_negations, is_binding
 from hermes_memory_store.language.stop_words import stop_forms
+from hermes_memory_store.language.tokenizer import is_unspaced, split_runs
+from hermes_memory_store.language.unspaced_scripts import estimate_word_count
 from hermes_memory_store.model import IMPORT, FactType, Notation, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.notation.shortening import shorten_prose
@@ -36,24 +39,16 @@ ANY_FACT = re.compile(rf"(?m)^\s*[{TYPE_SYMBOLS}]\s*\[[^\[\]]*\]\s*:")
 MOVING_ORDER = (FactType.VALUE, FactType.DECISION, FactType.UNKNOWN, FactType.CONSTRAINT)
 """What is looked up when needed leaves first; what binds in every turn leaves last."""
 
-NEGATION = re.compile(
-    r"(?i)\b(?:nvr|never|jamais|not|no|cannot|without|nie|niemals|nicht|kein\w*|ohne|nunca|sin|sans)\b|n['’]t\b"
-)
-"""A text with fewer of these says something else."""
-
-OBLIGATION = re.compile(
-    r"(?i)\b(?:must|always|only|shall|required?|mandatory|forbidden|immer|nur|muss|müssen|toujours|seulement|doit|siempre"
-    r"|solo|debe)\b"
-)
-"""Words that bind: with one of these, or a negation, prose is a constraint."""
-
-LABEL = re.compile(r"([^\W\d_][\w '-]{1,30}):\s")
+LABEL = re.compile(r"([^\W\d_][\w '-]{1,30})(?::\s|：)")
 """A label at the beginning, `Checkout form: …`, which names what the entry is about."""
 
 WORD = re.compile(r"[^\W_][\w-]*[^\W_]")
 
 TARGET_WORDS = 2
 """Words of the text in a target that no label names."""
+
+NAME_CHARS = 8
+"""Characters of a run without spaces that go into a target."""
 
 FEWEST_WORDS = 4
 """With fewer words, a text says nothing that could be found again."""
@@ -302,13 +297,16 @@ def find_prose_facts(entry: str, limit: int) -> Iterator[Notation]:
     :param limit: characters that a fact may have in its theme
     """
     text = entry.strip()
-    if "\n" in text or "```" in text or len(WORD.findall(text)) < FEWEST_WORDS:
+    if "\n" in text or "```" in text or count_words(text) < FEWEST_WORDS:
         return
     kind = FactType.CONSTRAINT if is_binding(text) else FactType.VALUE
     # What it says it is about, else its first words of substance.
     label = LABEL.match(text)
     words = [word.casefold() for word in WORD.findall(label[1] if label else text)]
-    telling = [word for word in words if word not in stop_forms() and (len(word) > 2 or word.isdigit())] or words
+    words = [word[:NAME_CHARS] if is_unspaced(word) else word for word in words]
+    telling = [
+        word for word in words if word not in stop_forms() and (len(word) > 2 or word.isdigit() or not word.isascii())
+    ] or words
     name = ".".join(telling[:TARGET_WORDS] if label is None else telling[: TARGET_WORDS + 1])
     for number in range(1, 10):
         target = name if number == 1 else f"{name}.{number}"
@@ -318,9 +316,8 @@ def find_prose_facts(entry: str, limit: int) -> Iterator[Notation]:
             return
 
 
-def is_binding(text: str) -> bool:
-    """Check whether prose forbids or demands something, rather than saying what holds."""
-    return bool(NEGATION.search(text) or OBLIGATION.search(text))
+def count_words(text: str) -> int:
+    return sum(estimate_word_count(run) for run in split_runs(text) if len(run) > 1)
 
 
 def shorten_entry(entry: str) -> str:
@@ -328,9 +325,7 @@ def shorten_entry(entry: str) -> str:
     if ANY_FACT.search(entry):
         return entry
     short = shorten_prose(entry).strip()
-    kept_whole = memory_files.parse_entries(short) == [short] and len(NEGATION.findall(short)) == len(
-        NEGATION.findall(entry)
-    )
+    kept_whole = memory_files.parse_entries(short) == [short] and count_negations(short) == count_negations(entry)
     return short if kept_whole and len(short) < len(entry) else entry
 
 
