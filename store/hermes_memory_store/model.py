@@ -507,6 +507,8 @@ class Project:
     """Root commits."""
     paths: tuple[str, ...] = ()
     """Common directories of its repositories, and folders, on this machine."""
+    is_trusted: bool = False
+    """Whether the committed files of a repository of it count as the person's own words."""
 
 
 @dataclass(frozen=True, slots=True)

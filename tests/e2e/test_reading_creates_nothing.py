@@ -54,6 +54,7 @@ NEEDING_A_STORE = {
     "scopes rename": ["label", "other"],
     "sessions": [],
     "projects": [],
+    "projects trust": ["--yes"],
     "turns": [],
     "turns --purge": ["--yes"],
     "purge": ["--yes"],

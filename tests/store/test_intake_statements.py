@@ -80,6 +80,7 @@ RECORDS = {
     "branch_states.BranchStates._note_branches": "names of branches that `is_listed` let through",
     "branch_states.BranchStates._journal_merges": "the name of a commit, which Git made",
     "projects.join_project": "identities that `storable_identities` masked",
+    "projects.Projects.trust": "an identity that `to_storable_identity` masked",
     "projects.note_root_commit": "the name of a commit, which Git made",
     "projects.Projects.join": "copies an identity of the store's own rows",
     "migrations.create_tables": "the names of migrations",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from hermes_memory_store import errors
 from hermes_memory_store.model import FactFilter, Origin, Way
 from hermes_memory_store.places.project_sighting import normalise_remote, parse_remote_urls, read_project
+from hermes_memory_store.projects.project_repair import find_project_faults, repair_projects
 from hermes_memory_store.store import Store
 
 TOOL = Origin(way=Way.TOOL)
@@ -383,3 +386,15 @@ def test_projects_are_listed_with_what_came_from_them(store: Store, tmp_path: Pa
     assert [one.project.name for one in store.projects.list("default")] == ["a", "b"]
     store.projects.rename("b", "a2")
     assert [one.project.name for one in store.projects.list("default")] == ["a", "a2"]
+
+
+def test_trust_that_ended_comes_back_from_no_backup(store: Store, tmp_path: Path) -> None:
+    seen = read_project(make_repository(tmp_path / "shop"))
+    assert store.projects.trust(seen).is_trusted
+    with closing(sqlite3.connect(store.path)) as conn, closing(sqlite3.connect(tmp_path / "old.db")) as old:
+        conn.backup(old)
+        assert not store.projects.trust(seen, trusted=False).is_trusted
+        assert find_project_faults(conn, [old]) == []
+        repair_projects(conn, [old], 0)
+        conn.commit()
+    assert not store.projects.is_trusted(seen)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -32,6 +33,7 @@ from hermes_memory_bridge.hook_service.turn_capture import to_spoken_text
 from hermes_memory_bridge.hook_service.waiting_events import WaitingEvents
 from hermes_memory_bridge.runtime.followed_answer import FollowedAnswer
 from hermes_memory_bridge.runtime.place_resolution import find_sighting_theme
+from hermes_memory_bridge.runtime.project_reader import run_in_daemon_thread
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import parse_folder
@@ -40,6 +42,7 @@ from hermes_memory_store.hosts.capture_switch import may_capture
 from hermes_memory_store.intake.intake import to_masked_name
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.places.project_sighting import ProjectSighting
+from hermes_memory_store.projects.own_lines import find_own_lines
 from hermes_memory_store.store import Store
 from hermes_memory_themes import ThemeName, resolve_theme
 from hermes_memory_themes.theme_identity import DEFAULT
@@ -48,6 +51,9 @@ log = logging.getLogger(__name__)
 
 MOST_HEARD = 1 << 16
 """Characters of what a tool returned that are digested."""
+
+LOOK_S = 10.0
+"""How long a file is waited for that may lie on a mount that never answers."""
 
 QUICK = frozenset({"start", "prompt"})
 """Events whose answer a person waits for; the others are answered when they are on the disk."""
@@ -62,6 +68,7 @@ class HookService:
         self.waiting = WaitingEvents(str(worker.path), self.record_waiting)
         self.transcripts = TranscriptFilling(worker, self.turns, self.waiting)
         self._is_warm = False
+        self._looking = asyncio.Lock()
 
     async def answer(self, arguments: Any) -> dict[str, Any]:
         """Answer one event.
@@ -71,7 +78,7 @@ class HookService:
         """
         event = parse_event(arguments)
         if event.event == "tool":
-            note_tool_words(self.worker, event)
+            await asyncio.wait([self.worker.run_in_background(self.note_tool_words(event))])
             return to_answer("")
         process = find_host_process(event.pids)
         turn = self.turns.find(event.host, to_session_name(event, process))
@@ -113,6 +120,31 @@ class HookService:
         givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
         await self._record(moment, givings)
         return to_answer(join_givings(givings))
+
+    async def note_tool_words(self, event: HookEvent) -> None:
+        """Note in memory what a tool returned, then which lines are the person's own where it read them in a file of his.
+
+        Nothing of our own tools, whose facts have origins of their own.
+        """
+        folder = parse_folder(event.folder) or ""
+        if not event.capture or not may_capture(str(self.worker.path), event.host, folder, of_tools=True).allowed:
+            return
+        if "hermes-memory" in event.tool.replace("_", "-"):
+            return
+        text, place = to_spoken_text(event.text)[:MOST_HEARD], format_tool_source(event)
+        digests = self.worker.word_digests.open(event.host, event.session)
+        digests.note_heard(text, f"{place}, {time.strftime('%H:%M', time.localtime(event.at / 1000))}", event.call)
+        if not folder or not event.page or "://" in event.page:
+            return
+        async with self._looking:  # one file after the other
+            if (seen := await self.worker.projects.read(folder)) is None:
+                return
+            is_trusted = await self.worker.read(lambda store: store.projects.is_trusted(seen))
+            file = os.path.join(folder, event.page)
+            look = run_in_daemon_thread(lambda: find_own_lines(seen, file, text, is_trusted=is_trusted))
+            await asyncio.wait([look], timeout=LOOK_S)
+        if look.done():
+            digests.note_said(look.result(), place)
 
     async def keep(self) -> None:
         """Bring in what waits, and renew the leases of sessions whose host lives; run until cancelled."""
@@ -234,18 +266,6 @@ class HookService:
         if not moment.may_capture:
             record["text"] = ""
         return name if await self.waiting.add(name, record) else None
-
-
-def note_tool_words(worker: StoreWorker, event: HookEvent) -> None:
-    """Note in memory what a tool returned; nothing of our own tools, whose facts have origins of their own."""
-    store, folder = str(worker.path), parse_folder(event.folder) or ""
-    if not event.capture or not may_capture(store, event.host, folder, of_tools=True).allowed:
-        return
-    if "hermes-memory" in event.tool.replace("_", "-"):
-        return
-    source = f"{format_tool_source(event)}, {time.strftime('%H:%M', time.localtime(event.at / 1000))}"
-    digests = worker.word_digests.open(event.host, event.session)
-    digests.note_heard(to_spoken_text(event.text)[:MOST_HEARD], source, event.call)
 
 
 def format_tool_source(event: HookEvent) -> str:

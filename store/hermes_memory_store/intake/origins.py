@@ -35,8 +35,7 @@ EXACT = (
 SEQUENCE = 3
 """Words of a sequence, of those that say something; a shorter sentence is one as a whole."""
 
-MOST_SAID = 5_000
-MOST_HEARD = 20_000
+MOST_SAID = MOST_HEARD = 20_000
 """Digests of a session; the oldest go first."""
 
 MOST_SESSIONS = 32
@@ -109,22 +108,32 @@ class SessionDigests:
     def __init__(self) -> None:
         self.theme = ""
         self._salt = os.urandom(16)
-        self._said: dict[int, None] = {}
+        self._said: dict[int, str] = {}
+        """Digests, and the file that he committed them in; empty where he said so."""
         self._heard: dict[int, str] = {}
 
-    def note_said(self, text: str) -> None:
-        """Note a message of the person. Without quotations, fenced code and marked-up text: what he pastes he need not mean."""
+    def note_said(self, text: str, file: str = "") -> None:
+        """Note a message of the person. Without quotations, fenced code and marked-up text: what he pastes he need not mean.
+
+        :param file: where a tool read it, as the source says, though it is his
+        """
         spoken = QUOTED.sub("\n", text)
-        digests = dict.fromkeys((*self._digest_sentences(spoken), *self._digest_exact(spoken)))
-        if len(text) > LONGEST_SPOKEN:
-            digests = {digest: None for digest in digests if digest not in self._heard}
-        add_newest(self._said, digests, MOST_SAID)
+        digests = dict.fromkeys((*self._digest_sentences(spoken), *self._digest_exact(spoken)), file)
+        if file or len(text) > LONGEST_SPOKEN:
+            digests = {digest: file for digest in digests if to_place(self._heard.get(digest, file)) == file}
+        older, newer = (digests, self._said) if file else (self._said, digests)  # a message stays longer than a file
+        add_newest(older, newer, MOST_SAID)
+        self._said = older
 
     def note_heard(self, text: str, source: str, call: str = "") -> None:
-        """Note what a tool returned. :param call: its words are the model's own where the tool repeats them"""
+        """Note what a tool returned; what another one said before stays that one's.
+
+        :param call: its words are the model's own where the tool repeats them
+        """
         own = set(self._digest_sentences(call)) - self._heard.keys()
-        digests = dict.fromkeys((digest for digest in self._digest_sentences(text) if digest not in own), source)
-        add_newest(self._heard, digests, MOST_HEARD)
+        heard = [digest for digest in self._digest_sentences(text) if digest not in own]
+        self._said = {digest: file for digest, file in self._said.items() if not file or file != to_place(source)}
+        add_newest(self._heard, {digest: self._heard.get(digest, source) for digest in heard}, MOST_HEARD)
 
     def is_said(self, sentence: str) -> bool:
         """Check whether the person said a sentence: most of its words in their order, and all that must be exact."""
@@ -221,6 +230,11 @@ def to_content_words(text: str) -> list[str]:
 
     small = SIGNALS.words["negations", "small"]
     return [word[:6] for word in WORDS.findall(text) if word not in small]
+
+
+def to_place(source: str) -> str:
+    """Return where something was heard without when: `read in FILE` of `read in FILE, 14:02`."""
+    return source.rpartition(", ")[0] or source
 
 
 def add_newest(digests: dict[int, Any], newer: dict[int, Any], most: int) -> None:

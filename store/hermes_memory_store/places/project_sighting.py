@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -65,19 +66,25 @@ def read_remote_url(path: str, _changed: int, _size: int, _inode: int) -> str | 
 def parse_remote_urls(text: str) -> dict[str, str]:
     """Parse the first URL of each remote from a configuration."""
     urls: dict[str, str] = {}
-    remote: str | None = None
+    for section, remote, key, value in iterate_config_values(text):
+        if section == "remote" and remote and key == "url":
+            urls.setdefault(remote, value)
+    return {name: url for name, url in urls.items() if url}
+
+
+def iterate_config_values(text: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield section, subsection, key and value of each setting of a configuration; section and key in small letters."""
+    section = sub = ""
     for line in re.sub(r"\\\r?\n", "", text.removeprefix("\ufeff")).splitlines():
         rest = line.strip()
         heading = SECTION.match(rest)
         if heading is not None:
             section, _, dotted = heading["name"].partition(".")
             sub = dotted if heading["sub"] is None else re.sub(r"\\(.)", r"\1", heading["sub"])
-            remote = sub if section.lower() == "remote" and sub else None
             rest = rest[heading.end() :].strip()
         key, equals, value = rest.partition("=")
-        if remote is not None and equals and key.strip().lower() == "url":
-            urls.setdefault(remote, parse_config_value(value))
-    return {name: url for name, url in urls.items() if url}
+        if equals:
+            yield section.lower(), sub, key.strip().lower(), parse_config_value(value)
 
 
 def parse_config_value(text: str) -> str:

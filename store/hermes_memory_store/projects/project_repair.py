@@ -25,6 +25,7 @@ EMPTY_ALIASES = "SELECT count(*) FROM project_aliases WHERE trim(kind) = '' OR t
 
 KEPT_IDENTITIES = """
     SELECT a.kind, a.value, p.uid, a.seen_at FROM project_aliases a JOIN projects p ON p.id = a.project_id
+    WHERE a.kind <> 'trusted'
 """
 
 NAME_IN_JOURNAL = """
@@ -37,7 +38,7 @@ NAME_IN_JOURNAL = """
 def find_project_faults(conn: sqlite3.Connection, backups: Iterable[sqlite3.Connection]) -> list[str]:
     """Find what cannot be right about projects and their identities, or is not what backups of this store say.
 
-    A project never changes its name, and an identity is never forgotten: at most it becomes another project's.
+    A project never changes its name, and an identity is never forgotten: at most it becomes another project's. Trust may end.
     """
     projects = {key: (name, folded, joined) for key, _, name, folded, _, joined in conn.execute(PROJECTS)}
     faults = []
@@ -112,7 +113,7 @@ def restore_project(conn: sqlite3.Connection, backups: Iterable[sqlite3.Connecti
         if row is not None:
             columns = "(id, uid, name, folded, seen_at, joined_id)"
             conn.execute(f"INSERT OR IGNORE INTO projects {columns} VALUES (?, ?, ?, ?, ?, ?)", row)
-            sql = "SELECT kind, value, project_id, seen_at FROM project_aliases WHERE project_id = ?"
+            sql = "SELECT kind, value, project_id, seen_at FROM project_aliases WHERE project_id = ? AND kind <> 'trusted'"
             aliases = old.execute(sql, (key,)).fetchall()
             conn.executemany("INSERT OR IGNORE INTO project_aliases VALUES (?, ?, ?, ?)", aliases)
             return

@@ -180,6 +180,26 @@ class Projects:
         self._forget()
         return self.get(into)
 
+    def trust(self, seen: ProjectSighting, *, trusted: bool = True) -> Project:
+        """Let what a repository's files hold as committed count as the person's own words, or no longer; return its project.
+
+        It is known by its mark: another one that lies there later is not trusted. :raises ArgumentError: there is none
+        """
+        if seen.common is None:
+            raise errors.ArgumentError(f"{errors.shorten_value(seen.root)!r} lies in no repository", seen.root)
+        name, value = str(self.recognise(seen)), to_storable_identity(seen.mark or seen.common)
+        with self._db.write_transaction() as conn:
+            conn.execute("DELETE FROM project_aliases WHERE kind = 'trusted' AND value = ?", (value,))
+            if trusted:
+                conn.execute(PUT_ALIAS, ("trusted", value, project_key(conn, name), self._clock()))
+        return self.get(name)
+
+    def is_trusted(self, seen: ProjectSighting) -> bool:
+        value = to_storable_identity(seen.mark or seen.common or "")
+        return (
+            self._db.value("SELECT 1 FROM project_aliases WHERE kind = 'trusted' AND value = ?", (value,)) is not None
+        )
+
     def rename(self, name: str, to: str) -> Project:
         """Give a project another name. Its old one still finds it, and is never that of another project.
 
@@ -200,7 +220,7 @@ class Projects:
             tuple(value for kind, value in aliases if kind in kinds)
             for kinds in (("remote",), ("root",), ("dir", "path"))
         )
-        return Project(uids.format_uid(uid), name, remotes, roots, paths)
+        return Project(uids.format_uid(uid), name, remotes, roots, paths, any(kind == "trusted" for kind, _ in aliases))
 
     def note_first_commit(self, seen: ProjectSighting) -> None:
         """Find and note the first commit of a repository whose project is known by nothing but paths, once in a process."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.hosts.capture_settings import allow_capture, pause_capture
 from hermes_memory_store.model import Fact, Tier
 from hermes_memory_store.store import Store
+from tests.bridge.hook_program.conftest import RUN
 from tests.bridge.hook_service.hook_line import send_event
 from tests.bridge.running import Shim, bridge, environment
 from tests.processes import PATIENCE_S
@@ -34,14 +37,25 @@ def write(db: Path, *events: dict[str, Any], notation: str = NOTATION) -> Fact:
     with bridge(db) as places, Shim(db, "--theme", "default") as shim:
         send_event(places, "start", source="startup", pids=[os.getpid()])
         for event in events:
-            send_event(places, pids=[os.getpid()], **event)
+            if "hook_event_name" in event:
+                run_hook_program(places, event)
+            else:
+                send_event(places, pids=[os.getpid()], **event)
         send_event(places, "turn", pids=[os.getpid()])
         shim.open("claude-code")
         shim.call("memory_write", content=notation)
     with Store.open(db, read_only=True) as store:
-        waiting = [entry.fact for entry in store.facts.quarantine_queue()]
-        [fact] = waiting or store.context.ranked_facts("default")
+        facts = [*(entry.fact for entry in store.facts.quarantine_queue()), *store.context.ranked_facts("default")]
+    [fact] = [fact for fact in facts if fact.notation == notation]
     return fact
+
+
+def run_hook_program(places: BridgePaths, payload: dict[str, Any]) -> None:
+    """Report what a tool returned as Claude Code's hook does, and wait until the bridge has looked at it."""
+    words = [sys.executable, "-c", RUN, "claude-code", "tool", "--db", places.store]
+    home = environment(Path(places.store).parent)
+    subprocess.run(words, input=json.dumps(payload), text=True, timeout=PATIENCE_S, check=True, env=home)
+    send_event(places, "tool", tool="Read", page="none", folder=payload["cwd"], capture=True)  # one after the other
 
 
 def command(db: Path, *words: str) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hermes_memory_store.intake import scorer
 from hermes_memory_store.intake.detector import Passage, TextKind, explain_rule, find_suspicion
 from hermes_memory_store.intake.detectors.orders import find_orders_and_claims
-from hermes_memory_store.intake.origins import SessionWords, TextOrigin, is_carried_by
+from hermes_memory_store.intake.origins import MOST_SAID, SessionDigests, SessionWords, TextOrigin, is_carried_by
 from hermes_memory_store.intake.scorer import WEIGHTS, load_weights, replace_addresses
 from tests.content_corpus.corpus import load_attacks, load_fresh_samples, load_ordinary_facts
 from tests.store.intake.suspicions import find_scored_suspicion
@@ -194,3 +194,38 @@ def test_most_attacks_that_nothing_was_trained_with_wait() -> None:
     fresh = [*load_fresh_samples("first_attacks"), *load_fresh_samples("second_attacks")]
     stopped = sum(find_scored_suspicion(*sample.facts[0]) is not None for sample in fresh)
     assert stopped >= 0.75 * len(fresh)
+
+
+FILE, OWN = "read in notes.md", "the staging cluster is rebuilt by hand every monday"
+
+
+def test_a_line_of_a_file_is_the_persons_as_long_as_it_was_his_when_it_was_read_last() -> None:
+    digests = SessionDigests()
+    digests.note_heard(OWN, f"{FILE}, 14:02")
+    assert digests.find_source(OWN)
+    digests.note_said(OWN, FILE)
+    assert digests.is_said(OWN)
+    digests.note_heard(OWN, f"{FILE}, 14:05")
+    assert not digests.is_said(OWN)
+
+
+@pytest.mark.parametrize("prompt_first", [True, False])
+def test_what_the_person_said_himself_outlives_every_file(prompt_first: bool) -> None:
+    digests = SessionDigests()
+    for text, file in [(OWN, ""), (OWN, FILE)][:: 1 if prompt_first else -1]:
+        digests.note_said(text, file)
+    digests.note_said("\n".join(f"line{number} of{number} many{number}" for number in range(MOST_SAID + 9)), FILE)
+    digests.note_heard(OWN, f"{FILE}, 14:05")
+    assert digests.is_said(OWN)
+
+
+@pytest.mark.parametrize(
+    "source", ["read on https://example.org, 14:02", "tool Bash, 14:02", "read in NOTES.md, 14:02"]
+)
+def test_what_another_source_said_before_is_not_the_persons_by_his_file(source: str) -> None:
+    digests = SessionDigests()
+    digests.note_heard(OWN, source)
+    digests.note_heard(OWN, f"{FILE}, 14:03")
+    digests.note_said(OWN, FILE)
+    assert not digests.is_said(OWN)
+    assert digests.find_source(OWN) == source

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.places.project_sighting import read_project
+from hermes_memory_store.store import Store
+from tests.processes import PATIENCE_S
 from tests.store.test_projects import make_repository
 from tests.tui.commands.conftest import Ask, Tell
 
@@ -91,3 +98,44 @@ def test_a_person_says_that_a_copy_and_its_original_are_one(
         assert tell("status")["twins"] == []
     assert ask("projects", "--join", "copy", "shop").code == 1
     assert ask("projects", "--join", "nothing", "shop").code == 1
+
+
+def test_a_repository_is_trusted_after_a_question_and_until_that_is_undone(
+    ask: Ask, tell: Tell, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = make_repository(home / "shop")
+    monkeypatch.chdir(shop)
+    tell("write", "V[port]: 1")
+
+    def is_trusted() -> bool:
+        return bool(tell("projects")["projects"][0]["trusted"])
+
+    assert ask("project", "trust").code == 2, "nobody answers"
+    assert not is_trusted()
+    assert tell("projects", "trust", "--yes")["trusted"] is True
+    assert is_trusted()
+    assert ask("project", "trust").code == 0, "it was asked once"
+    shop.rename(home / "moved")
+    make_repository(shop)
+    assert tell("project", "trust", str(shop), "--undo")["trusted"] is False, "another repository"
+    assert is_trusted()
+    assert tell("project", "trust", str(home / "moved"), "--undo")["name"] == "shop"
+    assert not is_trusted()
+    assert ask("project", "trust", str(home), "--yes").code == 1, "no repository"
+    assert ask("project", "trust", "nowhere", "--yes").code == 2
+
+
+def test_the_question_about_trust_is_answered_with_no_by_default(home: Path, db: Path) -> None:
+    shop = make_repository(home / "shop")
+    with Store.open(db):
+        pass
+    words = [sys.executable, "-m", "hermes_memory_tui", "--db", str(db), "project", "trust", str(shop)]
+    ours, theirs = pty.openpty()
+    os.write(ours, b"\n")
+    asked = subprocess.run(words, stdin=theirs, stdout=theirs, stderr=theirs, check=False, timeout=PATIENCE_S)
+    shown = os.read(ours, 4_096).decode()
+    os.close(ours), os.close(theirs)
+    assert asked.returncode == 130
+    assert f"Shall the words of whoever commits to {shop} count as yours? [y/N]" in " ".join(shown.split())
+    with Store.open(db, read_only=True) as store:
+        assert not store.projects.is_trusted(read_project(shop))

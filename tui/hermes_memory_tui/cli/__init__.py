@@ -67,7 +67,7 @@ HEADINGS = {
 }
 """Command → the heading of the help before it."""
 
-ALIASES = {"theme": "themes", "scope": "scopes"}
+ALIASES = {"theme": "themes", "scope": "scopes", "project": "projects"}
 
 HINTS = {
     "add create insert learn note new put remember save set store": "hermes-memory-tui write 'V[db.port]: 5432'",

@@ -159,10 +159,12 @@ def move_command(settings: CommandSettings, uids: tuple[str, ...], target: str) 
         click.echo(f"moved {format_quantity(len(uids), 'fact')}; {UNDO_HINT.format(change)} takes it back")
 
 
-def ask_first(settings: CommandSettings, question: str, *, yes: bool) -> None:
+def ask_first(
+    settings: CommandSettings, question: str, *, yes: bool, first: str = "look at the plan with --dry-run, then "
+) -> None:
     """Ask a person at a terminal. :raises UsageError: nobody can be asked, and `--yes` was not given"""
     if yes:
         return
     if settings.as_json or not is_at_terminal():
-        raise click.UsageError("nobody can be asked here; look at the plan with --dry-run, then pass --yes")
+        raise click.UsageError(f"nobody can be asked here; {first}pass --yes")
     click.confirm(question, abort=True)

@@ -1,4 +1,4 @@
-"""The command `projects`."""
+"""The commands `projects` and `projects trust`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import click
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Project, ProjectSummary
+from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.memory.place_commands import ask_first
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
 
 COMMIT_DIGITS = 12
 
 PROJECTS = Listing(
-    fields=("name", "uid", "remotes", "roots", "paths", "facts", "sessions", "seen_at", "recognised_by"),
-    shown=("name", "facts", "sessions", "recognised_by"),
+    fields=("name", "uid", "remotes", "roots", "paths", "facts", "sessions", "seen_at", "trusted", "recognised_by"),
+    shown=("name", "facts", "sessions", "trusted", "recognised_by"),
 )
 
 
@@ -27,7 +29,7 @@ PROJECTS = Listing(
     ("projects", "where facts came from"),
     ("projects -o csv --fields all", "everything known of them"),
 )
-@click.command("projects", short_help="List projects, rename one, or join two.")
+@click.group("projects", invoke_without_command=True, short_help="List projects, rename, join or trust one.")
 @click.option("--rename", nargs=2, metavar="OLD NEW", help="Give a project another name; its old one still finds it.")
 @click.option(
     "--join", nargs=2, metavar="COPY NAME", help="Let a copy or a clone be one project with what it was made from."
@@ -35,29 +37,32 @@ PROJECTS = Listing(
 @click.option("--all-themes", is_flag=True, help="Include all themes, even with --theme.")
 @add_list_options(PROJECTS)
 @add_common_options
-@pass_settings
+@click.pass_context
 def projects_command(
-    settings: CommandSettings, rename: tuple[str, str] | None, join: tuple[str, str] | None, all_themes: bool
+    ctx: click.Context, rename: tuple[str, str] | None, join: tuple[str, str] | None, all_themes: bool
 ) -> None:
     """List the projects that facts and sessions came from, and what each is recognised by.
 
     A project is recognised by its remote URL, else by where it lies and its first commit; its name is only a label, and
     is never given to another project. All themes unless --theme names one.
     """
+    settings = ctx.ensure_object(CommandSettings)
+    if ctx.invoked_subcommand is not None:
+        return
     if rename is not None:
         if all_themes:
             raise ArgumentError("--rename renames one project in all themes; leave --all-themes out", "--all-themes")
-        rename_listed_project(settings, *rename)
+        with settings.store(writing=True) as store:
+            before = store.projects.get(rename[0]).name
+            project = store.projects.rename(*rename)
+        sentence = f"{before} is called {project.name} now; the old name still finds it"
+        print_project(settings, project, {"renamed": before}, sentence)
         return
     if join is not None:
         with settings.store(writing=True) as store:
             project = store.projects.join(*join)
-        if settings.as_json:
-            print_document({"joined": join[0], "name": project.name, "uid": project.uid})
-        else:
-            click.echo(
-                f"{to_printable(join[0])} and {to_printable(project.name)} are one project, whose facts are one memory"
-            )
+        sentence = f"{join[0]} and {project.name} are one project, whose facts are one memory"
+        print_project(settings, project, {"joined": join[0]}, sentence)
         return
     with settings.store() as store:
         projects = store.projects.list(None if all_themes else settings.confining_theme(store))
@@ -70,14 +75,33 @@ def projects_command(
         click.echo("no projects yet", err=True)
 
 
-def rename_listed_project(settings: CommandSettings, old: str, new: str) -> None:
+@projects_command.command("trust")
+@click.argument("path", default=".", type=click.Path(exists=True, file_okay=False))
+@click.option("--undo", is_flag=True, help="Trust it no longer.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@add_common_options
+@pass_settings
+def trust_command(settings: CommandSettings, path: str, undo: bool, yes: bool) -> None:
+    """Let the files of the repository at PATH (here) count as your own words, as committed, whoever wrote them.
+
+    Without it only lines do whose last commit is yours, by the address in your own Git configuration. Whoever may commit
+    there then speaks to agents as you do.
+    """
+    seen = read_project(path)
     with settings.store(writing=True) as store:
-        before = store.projects.get(old).name
-        project = store.projects.rename(old, new)
+        if seen.common is not None and not undo and not store.projects.is_trusted(seen):
+            question = f"Shall the words of whoever commits to {to_printable(seen.root)} count as yours?"
+            ask_first(settings, question, yes=yes, first="")
+        project = store.projects.trust(seen, trusted=not undo)
+    whose = "yours only where you committed them last" if undo else "yours; --undo ends that"
+    print_project(settings, project, {"trusted": not undo}, f"committed lines of {project.name} are {whose}")
+
+
+def print_project(settings: CommandSettings, project: Project, change: dict[str, Any], sentence: str) -> None:
     if settings.as_json:
-        print_document({"renamed": before, "name": project.name, "uid": project.uid})
+        print_document(change | {"name": project.name, "uid": project.uid})
     else:
-        click.echo(f"{to_printable(before)} is called {to_printable(project.name)} now; the old name still finds it")
+        click.echo(to_printable(sentence))
 
 
 def format_identity(project: Project) -> str:
@@ -97,4 +121,5 @@ def project_json(summary: ProjectSummary) -> dict[str, Any]:
         "facts": summary.facts,
         "sessions": summary.sessions,
         "seen_at": format_iso_time(summary.seen_at),
+        "trusted": summary.project.is_trusted,
     }
