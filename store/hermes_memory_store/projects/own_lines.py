@@ -22,7 +22,7 @@ BLAME_S = 5.0
 MAX_FILES = 10
 """Files of the person's configuration, with those that it includes."""
 
-NUMBER = lazy_pattern(r"\d+ ?[\t→|:]\s*")
+NUMBER = lazy_pattern(r"\d+ ?[\t→|:.]\s*")
 """What a tool puts before a line that it shows."""
 
 

@@ -91,6 +91,7 @@ def test_a_line_of_another_author_waits_with_its_file_until_the_repository_is_tr
         "".join(f"{number:6}\t{line}\n" for number, line in enumerate(TEXT.splitlines(), 1)),
         "".join(f"{number:5}→{line}\n" for number, line in enumerate(TEXT.splitlines(), 1)),
         "".join(f"{number:05}| {line}\n" for number, line in enumerate(TEXT.splitlines(), 1)),
+        "".join(f"{number}. {line}\n" for number, line in enumerate(TEXT.splitlines(), 1)),
     ],
 )
 def test_a_line_that_the_person_committed_last_is_his(heard: Path, repository: Path, shown: str) -> None:
@@ -98,6 +99,15 @@ def test_a_line_that_the_person_committed_last_is_his(heard: Path, repository: P
     commit(repository, TEXT, "docs/NOTES.md")
     fact = write(heard, read(repository, "docs/NOTES.md", shown))
     assert (fact.tier, fact.origin.voice) == (Tier.HOT, "said")
+
+
+def test_a_file_is_found_from_a_folder_below_and_in_another_working_tree(heard: Path, repository: Path) -> None:
+    commit(repository, TEXT, "docs/NOTES.md")
+    git(repository, "worktree", "add", "-q", str(repository.with_name("tree")), "-b", "other")
+    below = read(repository, "docs/NOTES.md", cwd=str(repository / "docs"), tool_input={"path": "NOTES.md"})
+    assert write(heard, below).origin.voice == "said"
+    there = read(repository.with_name("tree"), "docs/NOTES.md", tool_name="view", cwd=str(repository))
+    assert write(heard, there, notation=NOTATION.replace("advice", "tree")).origin.voice == "said"
 
 
 def not_committed(folder: Path, home: Path) -> None:
