@@ -1,4 +1,4 @@
-"""Closing signals: a table of sentences in four languages, half of them traps."""
+"""Closing signals: tables of sentences in ten languages, half of them traps."""
 
 from __future__ import annotations
 
@@ -79,6 +79,33 @@ def test_a_question_and_a_condition_close_nothing(said: str) -> None:
 @pytest.mark.parametrize("language", ["en", "fr", "de", "es"])
 def test_no_language_is_left_behind(language: str) -> None:
     assert right(language) >= 0.9
+
+
+TEN_LANGUAGES = load_sentences(SETS / "ten_languages.txt")
+
+
+@pytest.mark.parametrize("language", sorted({language for language, *_ in TEN_LANGUAGES}))
+def test_each_of_ten_languages_closes_and_keeps_open(language: str) -> None:
+    closing = [is_closing_message(text) for spoken, text, closes in TEN_LANGUAGES if spoken == language and closes]
+    open_ones = [
+        is_closing_message(text) for spoken, text, closes in TEN_LANGUAGES if spoken == language and not closes
+    ]
+    assert sum(closing) >= 0.85 * len(closing)
+    assert sum(closing) >= 0.95 * (sum(closing) + sum(open_ones))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Waiting for the deployment to production. No further tasks.",
+        "小王说：「已经完成了」",
+        "「完了しました」と表示されます",
+        "Готово. Но тесты снова падают.",
+        "Feito. O build quebrou de novo.",
+    ],
+)
+def test_what_waits_quotes_or_breaks_again_closes_nothing(message: str) -> None:
+    assert not is_closing_message(message)
 
 
 @pytest.mark.parametrize("message", ["", " ", "?", "x" * 1_000_000, "`done`", 'he said "merged"', "\x00\ud800 done?"])

@@ -20,16 +20,19 @@ FILE = Path(__file__).with_name("closing_signals.txt")
 
 CLAIMS = ("english", "french", "german", "spanish")
 
+DOUBTED_CLAIMS = ("portuguese", "italian", "russian", "chinese", "japanese", "korean")
+"""Languages with doubts of their own, which keep a whole sentence from closing: their words mean other things in those above."""
+
 SETTLING = ("leave_to_close", "free_of_trouble", "moves_on", "idioms")
 """Phrases that say that work is done and hold a word that would take a claim back."""
 
 RETRACTIONS = (
     "inverted", "blockers", "condition", "frames", "contrast", "afterthought", "trouble", "partial", "irony", "agenda",
-    "other_sense", "adjectives", "untroubled", "lead_ins",
+    "other_sense", "adjectives", "untroubled", "lead_ins", "awaited",
 )  # fmt: skip
 """What takes a claim back, or shows that it is none."""
 
-OUTRIGHT = ("frames", "contrast", "partial", "agenda", "other_sense")
+OUTRIGHT = ("frames", "contrast", "partial", "agenda", "other_sense", "awaited")
 """Those of them that keep a whole sentence from closing, but not what was closed before it."""
 
 SETTLED, ASKED = "✓", " comment "
@@ -47,11 +50,17 @@ SHORT = 60
 CLAUSE = 240
 """Characters of a clause that are looked at: who says that something is done says it in few words."""
 
-QUOTED = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|«[^»]*»|„[^“”\"]*[“”\"]|“[^”]*”", re.DOTALL)
+QUOTED = re.compile(
+    r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|«[^»]*»|„[^“”\"]*[“”\"]|“[^”]*”|‘[^’']*['’]|「[^」]*」|『[^』]*』", re.DOTALL
+)
 UNSAID = re.compile(r"^\s*(?:>|[-*]?\s*\[ ?\]).*$", re.MULTILINE)
-SENTENCE = re.compile(r"[^.!?;\n…]+[.!?;\n…]*")
-SEPARATOR = re.compile(r"\s*(?:,|\(|\)|:|–|—| - |\s(?=(?:but|mais|aber|pero|jedoch)\s))\s*")
+SENTENCE = re.compile(r"[^.!?;\n…。]+[.!?;\n…。]*")
+SEPARATOR = re.compile(r"\s*(?:,|\(|\)|:|–|—| - |\s(?=(?:but|mais|aber|pero|jedoch|mas|но)\s)|、)\s*")
+EDGES = re.compile(r"^[^\w([✓]+|[^\w)%✓]+$")
 DOTTED = re.compile(r"(?<=\w)\.(?=\w)")
+WORD = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3✓]|[^\W\d_\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
+"""A word, or one character of Chinese, Japanese and Korean."""
+
 WORDS = re.compile(r"[^\W_]+")
 HYPHENED = re.compile(r"\b\w+(?:-\w+)+\b")
 
@@ -60,6 +69,8 @@ HYPHENED = re.compile(r"\b\w+(?:-\w+)+\b")
 class ClosingRules:
     claims: tuple[tuple[frozenset[str], re.Pattern[str]], ...]
     """By language: the stems of its words, without which nothing matches, and what says that something is done."""
+    doubted: tuple[tuple[frozenset[str], str, str], ...]
+    """The same of further languages, with what keeps a sentence from closing; compiled by the first message that needs it."""
     settling: re.Pattern[str]
     settling_stems: frozenset[str]
     stems: frozenset[str]
@@ -69,23 +80,30 @@ class ClosingRules:
 
 @cache
 def load_closing_rules() -> ClosingRules:
-    """Load the vocabulary; it takes 20 ms, which only a turn's message should cost."""
-    sections = read_sections(FILE, dict.fromkeys([*CLAIMS, *SETTLING, *RETRACTIONS, "common"], 1))
+    """Load the vocabulary; it takes 90 ms, which only a turn's message should cost."""
+    doubts = [f"{name}_doubts" for name in DOUBTED_CLAIMS]
+    names = [*CLAIMS, *DOUBTED_CLAIMS, *doubts, *SETTLING, *RETRACTIONS, "common"]
+    sections = read_sections(FILE, dict.fromkeys(names, 1))
 
     def patterns(names: Iterable[str]) -> list[str]:
         return [pattern for name in names for (pattern,) in sections[name]]
 
     claims = tuple((find_pattern_stems(sections[name]), compile_alternatives(patterns([name]))) for name in CLAIMS)
+    doubted = tuple(
+        (find_pattern_stems(sections[name]), "|".join(patterns([name])), "|".join(patterns([doubt])))
+        for name, doubt in zip(DOUBTED_CLAIMS, doubts, strict=True)
+    )
     settling_stems = find_pattern_stems([(pattern,) for pattern in patterns(SETTLING)])
     begun_stems = find_pattern_stems([row[1:] for row in sections[FRAGMENTS] if row[0] == "BEGUN_EN"])
     ignored = find_stems(" ".join(patterns(["common"]))) | (begun_stems - {"been"})
-    stems = settling_stems.union(*(stems for stems, _ in claims)) - ignored
+    stems = settling_stems.union(*(rows[0] for rows in claims), *(rows[0] for rows in doubted)) - ignored
     return ClosingRules(
         claims,
+        doubted,
         compile_alternatives(patterns(SETTLING)),
         settling_stems,
-        frozenset(stem for stem in stems if len(stem) > 2 or stem == SETTLED),
-        {name: re.compile("|".join(patterns([name]))) for name in RETRACTIONS},
+        frozenset(stem for stem in stems if len(stem) > 2 or not stem.isascii()),
+        {name: re.compile("|".join(patterns([name]))) for name in [*RETRACTIONS, "free_of_trouble"]},
     )
 
 
@@ -94,7 +112,7 @@ def compile_alternatives(patterns: Iterable[str]) -> re.Pattern[str]:
 
 
 def find_stems(text: str) -> frozenset[str]:
-    return frozenset(word[:STEM] for word in re.findall(r"[^\W\d_]{2,}|✓", text))
+    return frozenset(word[:STEM] for word in WORD.findall(text))
 
 
 def find_pattern_stems(rows: Rows) -> frozenset[str]:
@@ -106,12 +124,15 @@ def is_closing_message(message: str) -> bool:
 
     Examples: "merged", "ça marche", "ist fertig", "ya está listo".
     """
-    text = unicodedata.normalize("NFC", message[:LOOKED_AT]).casefold().replace("’", "'")
+    text = unicodedata.normalize("NFKC", message[:LOOKED_AT]).casefold().replace("’", "'").replace("ё", "е")
     text = UNSAID.sub(" ", text).replace("peut-être", "peutêtre")
-    text = load_closing_rules().retractions["inverted"].sub(ASKED, DOTTED.sub(" ", QUOTED.sub(" ", text)))
+    retractions = load_closing_rules().retractions
+    text = retractions["inverted"].sub(ASKED, DOTTED.sub(" ", QUOTED.sub(" ", text)))
+    if retractions["awaited"].search(text):
+        text = retractions["free_of_trouble"].sub(" ", text)
     closes = False
     for sentence in SENTENCE.findall(HYPHENED.sub(" ", text)):
-        closes = closes_by_sentence(sentence.strip(" \t\n¡*_"), closes)
+        closes = closes_by_sentence(sentence.strip(), closes)
     return closes
 
 
@@ -133,13 +154,13 @@ def closes_by_sentence(sentence: str, before: bool) -> bool:
         return before
     rules = load_closing_rules()
     retractions = rules.retractions
-    text = sentence.rstrip(".!;… \n")
+    text = EDGES.sub("", sentence)
     stems = rules.stems if len(text) <= SHORT else rules.stems & find_stems(text)
     if not stems and not before:
         return False
     if stems & rules.settling_stems:
         text = rules.settling.sub(SETTLED, text)
-    if not before and not is_claim(text):
+    if not before and not is_claim(text) and not is_undoubted_claim(text):
         return False
     if retractions["trouble"].search(text) or retractions["irony"].search(text):
         return False
@@ -162,6 +183,19 @@ def is_claim(sentence: str) -> bool:
         closes = closes or (claimed and not blocked and not held_back)
         held_back = conditional or (blocked and not claimed)
     return closes
+
+
+def is_undoubted_claim(sentence: str) -> bool:
+    """Check the same in the languages in which a doubt anywhere in the sentence retracts its claims, if no other claims."""
+    rules = load_closing_rules()
+    stems, text = find_stems(sentence), rules.retractions["untroubled"].sub(" ", sentence)
+    clauses = [rules.retractions["lead_ins"].sub("", part.strip()) for part in SEPARATOR.split(text[:CLAUSE])]
+    return not any(map(has_claim, clauses)) and any(
+        not claim_stems.isdisjoint(stems)
+        and any(re.search(claim, clause) for clause in clauses)
+        and not re.search(doubts, text)
+        for claim_stems, claim, doubts in rules.doubted
+    )
 
 
 def has_claim(clause: str) -> bool:
