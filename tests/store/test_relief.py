@@ -10,6 +10,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.language.binding_words import is_binding
 from hermes_memory_store.model import Tier
+from hermes_memory_store.notation.shortening import shorten_prose
 from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -367,6 +368,38 @@ def test_what_forbids_or_obliges_is_told_from_what_holds(language: str) -> None:
     holding = [is_binding(entry) for spoken, entry, expected in ENTRIES if spoken == language and not expected]
     assert sum(binding) >= 0.95 * len(binding)
     assert sum(holding) <= 0.1 * len(holding)
+
+
+@pytest.mark.parametrize(
+    ("entries", "left"),
+    [
+        (["The user prefers short answers.", "User prefers short answers"], 1),
+        (["Prefers tea.", "Lives in Oslo. Prefers tea. Has two cats."], 1),
+        (["- Prefers tea\n- Has two cats", "Has two cats.", "Prefers tea!"], 2),
+        (["Timezone: Europe/Berlin", "Timezone: Europe/Lisbon"], 1),
+        (["User's editor is vim", "The user's editor is now Helix"], 1),
+        (["时区：上海", "时区：东京"], 1),
+        (["城市: 北京", "Stadt: Köln", "Ville : Lyon", "Ville : Nantes"], 3),
+        (["Prefers tea", "Prefers tea only in the morning"], 2),
+        (["Knows C", "Knows C++"], 2),
+        (["Offset: -5", "Offset: 5"], 2),
+        (["Child: Anna", "Child: Ben"], 2),
+        (["Timezone: Europe/Berlin", "Timezone: Asia/Tokyo until May"], 2),
+        (["Likes green tea", "Dislikes green tea"], 2),
+    ],
+)
+def test_what_entries_of_user_md_say_twice_or_a_newer_one_supersedes_goes(
+    store: Store, profile: Profile, entries: list[str], left: int
+) -> None:
+    profile.write(*entries, filler(1200), user=True)
+
+    report = relieve_files(store, THEME, home=profile.home).user
+
+    assert len(profile.entries(user=True)) == left + 1
+    assert profile.entries(user=True)[-2] in (entries[-1], shorten_prose(entries[-1]))
+    assert report.removed == len(entries) - left
+    assert "of which none repeats or supersedes another" in (report.why or "")
+    assert facts_of(store) == []
 
 
 def test_prose_of_user_md_stays_before_every_turn(store: Store, profile: Profile) -> None:

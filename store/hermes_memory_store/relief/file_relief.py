@@ -1,8 +1,8 @@
 """Relief of MEMORY.md and USER.md: text that a host repeats in every turn is shortened, or moved to the store.
 
-Nothing that carries meaning is dropped. Entries are moved whole or not at all; one leaves its file only after the
-store has acknowledged it; what would contradict the store, or does not fit into a fact, stays where it is and is
-reported.
+Nothing that holds is dropped: of USER.md goes what stands there twice or is superseded there. Entries are moved whole or not at
+all; one leaves its file only after the store has acknowledged it; what would contradict the store, or does not fit into a fact,
+stays where it is and is reported.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FileReliefReport:
     migrated: int = 0
     """Facts moved to the store."""
     removed: int = 0
-    """Entries taken out because the store holds them already."""
+    """Entries taken out because the store holds them already, or other entries of USER.md say the same or newer."""
     kept: tuple[KeptEntry, ...] = ()
     """Facts that had to stay in the file, with the reason."""
     why: str | None = None

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
@@ -20,7 +21,7 @@ from hermes_memory_store.host_files.memory_files import MemoryFile, MemoryFileKi
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import find_standing_fact
-from hermes_memory_store.language.binding_words import count_negations, is_binding
+from hermes_memory_store.language.binding_words import count_negations, find_single_name, is_binding
 from hermes_memory_store.language.stop_words import stop_forms
 from hermes_memory_store.language.tokenizer import is_unspaced, split_runs
 from hermes_memory_store.language.unspaced_scripts import estimate_word_count
@@ -43,6 +44,10 @@ LABEL = re.compile(r"([^\W\d_][\w '-]{1,30})(?::\s|：)")
 """A label at the beginning, `Checkout form: …`, which names what the entry is about."""
 
 WORD = re.compile(r"[^\W_][\w-]*[^\W_]")
+
+SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[\n。！？；]")
+
+MARKS, SUBJECTS = "*_\"'“”„«»`()•", frozenset(["", "-", "the", "user", "usr"])
 
 TARGET_WORDS = 2
 """Words of the text in a target that no label names."""
@@ -105,6 +110,7 @@ class ReliefSteps:
     def take_all(self) -> None:
         """Take the steps until the target is reached or nothing is left to do."""
         self._abbreviate()
+        self._remove_repeated()
         facts = self._facts()
         there = [entry for entry, notations in facts.items() if all(map(self._find_same_fact, notations))]
         self._migrate({entry: notations for entry, notations in facts.items() if entry not in there})
@@ -131,10 +137,10 @@ class ReliefSteps:
         prose = [entry for entry in self.entries if entry not in {kept_entry.entry for kept_entry in self.kept}]
         reasons = []
         if prose:
+            which = "" if self._file.kind is MemoryFileKind.MEMORY else ", of which none repeats or supersedes another,"
             reasons.append(
-                f"{format_plural(len(prose), 'entry', 'entries')} of prose "
-                f"({memory_files.count_entry_chars(prose)} characters) cannot be "
-                "shortened without a person or an agent"
+                f"{format_plural(len(prose), 'entry', 'entries')} of prose ({memory_files.count_entry_chars(prose)} characters)"
+                f"{which} cannot be shortened without a person or an agent"
             )
         if self.kept:
             reasons.append(f"{format_plural(len(self.kept), 'entry', 'entries')} of facts had to stay")
@@ -150,6 +156,23 @@ class ReliefSteps:
             self.entries[self.entries.index(entry)] = shorter[entry]
             self._originals[shorter[entry]] = entry
             self.abbreviated += 1
+
+    def _remove_repeated(self) -> None:
+        """Remove prose of USER.md that other entries say, sentence for sentence, or that a newer one supersedes."""
+        if self._file.kind is not MemoryFileKind.USER:
+            return
+        prose = [entry for entry in self.entries if not ANY_FACT.search(entry)]
+        for entry in list(prose):
+            if self.is_below_target:
+                return
+            rest, newer = [other for other in prose if other != entry], prose[prose.index(entry) + 1 :]
+            name = find_single_name(entry)
+            is_repeated = find_statements(entry) <= set().union(*map(find_statements, rest))
+            if is_repeated or (name is not None and name in map(find_single_name, newer)):
+                prose.remove(entry)
+                self.removed += 1
+                self.abbreviated -= entry in self._originals
+                self._drop(entry, [])
 
     def _facts(self) -> dict[str, list[Notation]]:
         """Return the entries that can leave as facts; others that look like facts are kept with the reason."""
@@ -198,7 +221,7 @@ class ReliefSteps:
     def _migrate_prose(self) -> None:
         """Move prose whole, in its own words: what merely holds before what binds, and the longest first.
 
-        USER.md says who the person is, which is meant to stand before every turn: its prose stays.
+        USER.md says who the person is, which is meant to stand before every turn: the rest of its prose stays.
         """
         if self._file.kind is MemoryFileKind.USER:
             return
@@ -297,7 +320,8 @@ def find_prose_facts(entry: str, limit: int) -> Iterator[Notation]:
     :param limit: characters that a fact may have in its theme
     """
     text = entry.strip()
-    if "\n" in text or "```" in text or count_words(text) < FEWEST_WORDS:
+    count = sum(estimate_word_count(run) for run in split_runs(text) if len(run) > 1)
+    if "\n" in text or "```" in text or count < FEWEST_WORDS:
         return
     kind = FactType.CONSTRAINT if is_binding(text) else FactType.VALUE
     # What it says it is about, else its first words of substance.
@@ -316,8 +340,13 @@ def find_prose_facts(entry: str, limit: int) -> Iterator[Notation]:
             return
 
 
-def count_words(text: str) -> int:
-    return sum(estimate_word_count(run) for run in split_runs(text) if len(run) > 1)
+def find_statements(entry: str) -> set[tuple[str, ...]]:
+    """Return what an entry says as the words of its sentences, without marks around them or the user as the subject."""
+    sentences = (
+        [word.strip(MARKS).rstrip(MARKS + ",.:;!?") for word in sentence.split()]
+        for sentence in SENTENCE_END.split(shorten_prose(entry).casefold())
+    )
+    return {tuple(dropwhile(SUBJECTS.__contains__, words)) for words in sentences} - {()}
 
 
 def shorten_entry(entry: str) -> str:
