@@ -82,6 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.basetemp = config.option.basetemp or os.path.join(
             os.environ["TMPDIR"], "t"
         )  # short: screens show paths
+    os.environ["XDG_STATE_HOME"] = os.path.join(tempfile.gettempdir(), "hm-state")
 
 
 def has_memory_disk() -> bool:

@@ -793,6 +793,8 @@ class ContextBlock:
     """The branches of facts that are not known to be merged, by uid."""
     held: int = 0
     """Facts of unmerged branches that the theme holds back."""
+    doubt: str | None = None
+    """What of the memory is not as it was written, in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,14 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.items.journal_receipt import ChainHead, ReceiptWriter, load_receipt, receipt_path, thin_heads
+from hermes_memory_store.items.journal_receipt import (
+    ChainHead,
+    ReceiptWriter,
+    load_receipt,
+    outer_receipt_path,
+    receipt_path,
+    thin_heads,
+)
 from hermes_memory_store.model import Check, FactFilter
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep.backup import create_backup, restore_backup
@@ -68,6 +75,7 @@ def test_a_cut_tail_is_seen_and_nothing_is_overwritten(path: Path) -> None:
 
 def test_a_cut_tail_without_receipt_is_seen_by_the_facts_written_in_it(path: Path) -> None:
     receipt_path(path).unlink()
+    outer_receipt_path(path).unlink()
     with Store.open(path) as store:
         store.db.conn.execute(
             "UPDATE facts SET created_at = created_at + 99, updated_at = updated_at + 99 WHERE target = 'n9'"
@@ -200,3 +208,68 @@ def test_older_heads_thin_out() -> None:
     assert len(heads) <= 16
     assert heads[0].seq == 4_999
     assert heads[-1].seq < 2_500
+
+
+def test_a_folder_that_is_put_back_whole_is_seen_by_what_stands_outside_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "home" / "memory.db"
+    path.parent.mkdir()
+    with Store.open(path) as store:
+        store.facts.write("default", "V[port]: 80")
+    shutil.copytree(path.parent, tmp_path / "older")
+    with Store.open(path) as store:
+        store.facts.write("default", "C[deploy]: never on friday")
+    shutil.rmtree(path.parent)
+    shutil.copytree(tmp_path / "older", path.parent)
+    with Store.open(path) as store:
+        assert "were made here and are gone: hermes-memory-tui doctor" in store.context.status("default").text
+        found = finding(store, "receipt")
+        assert not found.ok
+        assert str(outer_receipt_path(path)) in found.detail
+        store.facts.write("default", "V[host]: alpha")
+        store.facts.write("default", "V[host]: beta")
+    with Store.open(path) as store:  # what was written since does not hide it
+        assert not finding(store, "receipt").ok
+        assert "are gone" in store.context.status("default").text
+
+
+def test_a_backup_that_is_restored_and_a_store_that_begins_anew_are_no_loss(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Store.open(path) as store:
+        store.facts.write("default", "V[port]: 80")
+        create_backup(store, tmp_path / "kept.bak")
+        store.facts.write("default", "V[port]: 81")
+    restore_backup(tmp_path / "kept.bak", path)
+    with Store.open(path) as store:
+        assert finding(store, "receipt").ok
+        assert "gone" not in store.context.status("default").text
+    for file in tmp_path.glob("memory.db*"):
+        file.unlink()
+    with Store.open(path) as store:
+        store.facts.write("default", "V[port]: 82")
+    with Store.open(path) as store:
+        assert finding(store, "receipt").ok
+        assert "gone" not in store.context.status("default").text
+
+
+def test_a_state_folder_that_cannot_be_written_fails_no_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    with Store.open(tmp_path / "memory.db") as store:
+        store.facts.write("default", "V[port]: 80")
+    assert load_receipt(tmp_path / "memory.db") is not None
+    with Store.open(tmp_path / "memory.db") as store:
+        assert finding(store, "receipt").ok
+
+
+def test_what_stands_outside_goes_once_its_store_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("one.db", "two.db"):
+        with Store.open(tmp_path / name) as store:
+            store.facts.write("default", "V[port]: 80")
+    assert outer_receipt_path(tmp_path / "one.db").exists()
+    (tmp_path / "one.db").unlink()
+    with Store.open(tmp_path / "three.db") as store:
+        store.facts.write("default", "V[port]: 80")
+    kept = {outer_receipt_path(tmp_path / name) for name in ("two.db", "three.db")}
+    assert set((tmp_path / "state" / "hermes-memory").iterdir()) == kept
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in kept)

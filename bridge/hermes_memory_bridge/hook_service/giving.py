@@ -66,9 +66,9 @@ def pack_lines(ranked: Sequence[MarkedFact], tokens: int) -> list[MarkedFact]:
 def mark_facts(store: Store, facts: Iterable[Fact]) -> list[MarkedFact]:
     """Return the facts that a session may be given, with the labels of their branches; those of unmerged ones come last.
 
-    What is suspicious, and what a theme holds back, is left out.
+    What is suspicious or not as it was written, and what a theme holds back, is left out.
     """
-    marked = store.branch_labels.mark([fact for fact in facts if fact.is_clean]).given
+    marked = store.branch_labels.mark(store.facts.as_written([fact for fact in facts if fact.is_clean])).given
     return sorted(marked, key=lambda mark: mark.is_lowered)
 
 

@@ -165,14 +165,14 @@ def read_fact_resource(connection: Connection, uid: str) -> str:
     within = None if connection.rights.other_themes else connection.theme
     fact = connection.store.facts.get(uid) if within is None else connection.find_fact(uid)
     within = None if within is None else fact.theme
-    if fact.tier is Tier.QUARANTINED:
+    chain = connection.store.facts.as_written(connection.store.facts.chain(fact.uid, theme=within))
+    if fact.tier is Tier.QUARANTINED or fact not in chain:
         raise UnknownResource(to_fact_uri(uid))
     author = connection.store.sessions.name_actor(fact.theme, fact.actor)
     marked = connection.store.branch_labels.mark_named(fact)
     scope = to_given_name(fact.scope or "(none)")
     lines = [marked.line, f"tier {fact.tier}, scope {scope}, by {to_given_name(author)}"]
-    replaced = [version for version in connection.store.facts.chain(fact.uid, theme=within) if version.uid != fact.uid]
-    return "\n".join(lines + [f"{version.tier}: {version.notation}" for version in replaced])
+    return "\n".join(lines + [f"{version.tier}: {version.notation}" for version in chain if version.uid != fact.uid])
 
 
 READERS: list[tuple[re.Pattern[str], ReadableResource, Callable[..., str]]] = [
@@ -198,7 +198,7 @@ def check_theme_access(connection: Connection, name: str) -> None:
 def format_fact_lines(connection: Connection, facts: FactFilter) -> list[str]:
     """Format facts as notation, newest first, with a count of those omitted."""
     page = connection.store.facts.page(facts, limit=MOST)
-    marked = connection.store.branch_labels.mark(page.facts)
+    marked = connection.store.branch_labels.mark(connection.store.facts.as_written(page.facts))
     lines = [line.line + ("" if line.fact.tier is Tier.HOT else f" [{line.fact.tier}]") for line in marked.given]
     if marked.held_note is not None:
         lines.append(f"({marked.held_note})")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hermes_memory_store import uids
 from hermes_memory_store.clock import system_clock
-from hermes_memory_store.errors import StoreError, UnknownFact, UnknownTheme
+from hermes_memory_store.errors import JournalBroken, StoreError, UnknownFact, UnknownTheme
 from hermes_memory_store.memory import sources
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.model import ContextBlock, Fact, Origin, OrphanPolicy, Rights, Session, split_client_version
@@ -220,7 +220,18 @@ class Connection:
         return window_at is None or window_at <= given_at
 
     def find_fact(self, uid: str) -> Fact:
-        """Return a fact of its theme, or one of another theme that its agent is given. :raises UnknownFact: AmbiguousUid"""
+        """Return a fact of its theme, or one of another theme that its agent is given.
+
+        :raises UnknownFact: AmbiguousUid
+        :raises JournalBroken: it is not what the journal says was written
+        """
+        fact = self._find_fact(uid)
+        if not self.store.facts.as_written([fact]):
+            problem = "was changed behind the memory's back, and is given to nobody: hermes-memory-tui doctor --repair"
+            raise JournalBroken(f"fact {uids.short_uid(fact.uid)} {problem}", fact.uid)
+        return fact
+
+    def _find_fact(self, uid: str) -> Fact:
         try:
             return self.store.facts.get(uid, theme=self.theme)
         except UnknownFact:

@@ -83,7 +83,7 @@ def memory_export(
         cursor: PageCursor | None = None
         while len(lines) < MOST_LINES:
             page = connection.store.facts.page(facts, after=cursor, limit=min(PAGE, MOST_LINES - len(lines)))
-            lines += [fact.notation for fact in page.facts]
+            lines += [fact.notation for fact in connection.store.facts.as_written(page.facts)]
             cursor = page.next
             if cursor is None:
                 break

@@ -29,8 +29,10 @@ from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.context.start_choice import StartCandidate, StartChoice, choose_start_facts
 from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.written_facts import count_missing_facts, describe_doubt
 from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.items.fact_pages import to_facts
+from hermes_memory_store.items.journal_receipt import find_lost_end
 from hermes_memory_store.items.mutation import FACTS_WITH_READS
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.tiers import Tiers
@@ -147,12 +149,14 @@ class ContextBlocks:
         labels = [] if theme_id is None else ask(OPEN_SCOPES, (theme_id,))
         scopes: list[str] = [to_given_name(label) for (label,) in labels]
         gauge_line = f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]"
+        missing = 0 if theme_id is None else count_missing_facts(ask, theme_id)
+        doubt = describe_doubt(choice.altered, missing, find_lost_end(self._db.path, self._db.conn))
         head = [SPEC_REFERENCE if is_spec_known else SPEC, gauge_line, ""]
         lines, active = choice.lines, format_scope_labels(scopes, count)
 
         def to_text(fitting: int) -> str:
             left_out = len(choice.left_out) + len(lines) - fitting
-            return format_block(head, lines[:fitting], left_out, choice.held, active)
+            return format_block(head, lines[:fitting], left_out, choice.held, active, doubt)
 
         text = to_text(len(lines))
         if len(text.encode("utf-8", "replace")) > MOST_GIVEN_BYTES:
@@ -166,7 +170,7 @@ class ContextBlocks:
         tokens = sum(count_text(f"{part}\n\n", count) for part in text.split("\n\n"))
         marks = {fact.uid: choice.places[fact.id].mark for fact in chosen if fact.id in choice.places}
         return ContextBlock(
-            text, chosen, choice.tokens, tokens, len(choice.left_out), gauge, scopes, marks, choice.held
+            text, chosen, choice.tokens, tokens, len(choice.left_out), gauge, scopes, marks, choice.held, doubt
         )
 
     def give(self, start: StartSituation, budget: int) -> Given:
@@ -298,12 +302,16 @@ def to_given_reasons(choice: StartChoice) -> GivenReasons:
     return GivenReasons(tuple(reasons[: len(choice.given)]), tuple(reasons[len(choice.given) :]))
 
 
-def format_block(head: list[str], facts: list[str], left_out: int, held: int, scopes: str) -> str:
+def format_block(
+    head: list[str], facts: list[str], left_out: int, held: int, scopes: str, doubt: str | None = None
+) -> str:
     lines = head + (facts or ["(no active facts)"])
     if left_out:
         lines.append(format_left_out(left_out))
     if held:
         lines.append(f"(+{held} of unmerged branches held back: memory_search branch:NAME)")
+    if doubt is not None:
+        lines.append(f"({doubt})")
     if scopes:
         lines += ["", f"active scopes: {scopes}"]
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hermes_memory_store.context.packing import LINE_TOKENS, pack_candidates
 from hermes_memory_store.context.start_situation import Nearness, Situation, describe_facts, measure_nearness
+from hermes_memory_store.database.written_facts import find_altered_facts
 from hermes_memory_store.fact_types import OPEN_TYPES, TYPE_SYMBOLS, FactType
 from hermes_memory_store.places.place_reading import INHERITED, OWN, PERSONAL, PERSONAL_TARGETS, format_start_parts
 
@@ -61,7 +62,7 @@ COLD_SCOPES, MOST_COLD, MOST_CONSTRAINTS = 3, 24, 40
 USES = ("u.given, u.used", "LEFT JOIN fact_uses u ON u.fact_id = f.id")
 """Columns and join that stores before version 9 lack."""
 
-ORIGIN_COLUMNS = ("f.origin_id", "f.verdict")
+ORIGIN_COLUMNS = ("f.origin_id", "f.origin_detail", "f.verdict", "j.origin_id")
 """Columns that stores before version 7 lack."""
 
 START_FACTS = f"""
@@ -124,15 +125,22 @@ class StartCandidate:
 
 
 class StartChoice:
-    __slots__ = ("given", "held", "left_out", "lines", "places", "tokens")
+    __slots__ = ("altered", "given", "held", "left_out", "lines", "places", "tokens")
 
     def __init__(
-        self, given: list[StartCandidate], left_out: list[StartCandidate], tokens: int, places: Mapping[int, HotPlace]
+        self,
+        given: list[StartCandidate],
+        left_out: list[StartCandidate],
+        tokens: int,
+        places: Mapping[int, HotPlace],
+        altered: int = 0,
     ) -> None:
         """:param given: those worth most first, the person's own last
         :param left_out: the others, best per token first
         :param places: of facts of other branches, by key
+        :param altered: facts that are not what was written, and are not given
         """
+        self.altered = altered
         self.given = given
         self.left_out = left_out
         self.tokens = tokens
@@ -189,6 +197,8 @@ def choose_start_facts(
         rows += read_cold_rows(ask, theme_id, near)
     if is_allowed is not None:
         rows = [row for row in rows if is_allowed(row[12])]
+    altered = find_altered_facts(ask, [row[0] for row in rows])
+    rows = [row for row in rows if row[0] not in altered]
     places = find_places([row for row in rows if relations.get(row[0]) != PERSONAL])
     rows = [row for row in rows if row[0] not in places or not places[row[0]].is_held]
     texts = dict(near.texts)
@@ -206,7 +216,7 @@ def choose_start_facts(
     if count is not None:
         for candidate, cost in zip(candidates, count([candidate.line for candidate in candidates]), strict=True):
             candidate.cost = cost + (places[candidate.key].tokens if candidate.key in places else 0)
-    return StartChoice(*pack_candidates(candidates, room, count_line), places)
+    return StartChoice(*pack_candidates(candidates, room, count_line), places, len(altered))
 
 
 def read_cold_rows(ask: Ask, theme_id: int, near: Nearness) -> list[tuple[Any, ...]]:

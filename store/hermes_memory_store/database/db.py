@@ -28,6 +28,7 @@ from hermes_memory_store.database.index_health import (
     write_disabled_indexes,
 )
 from hermes_memory_store.database.store_reading import file_size
+from hermes_memory_store.database.written_facts import find_altered_facts
 from hermes_memory_store.system import filesystem
 
 T = TypeVar("T")
@@ -132,6 +133,10 @@ class Db:
             if state != self._kept_state:
                 self._kept_state, self._kept = state, lru_cache(maxsize=64)(self.rows)
             return self._kept
+
+    def find_altered(self, keys: Sequence[int]) -> set[int]:
+        """Return which of these facts are not what the journal says was written: no model may be given them."""
+        return find_altered_facts(self.kept_rows(), keys)
 
     def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
         with self.lock, translate_sqlite_errors(self.path):

@@ -24,7 +24,9 @@ from hermes_memory_store.items.journal_receipt import (
     ChainHead,
     Receipt,
     is_head_held,
+    load_outer_receipt,
     load_receipt,
+    outer_receipt_path,
     read_chain_head,
     receipt_path,
     write_receipt,
@@ -76,6 +78,9 @@ def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
         anchors = list(backup_anchors(store.path, receipt, mark))
         if receipt is not None and receipt.store == (mark or receipt.store):
             anchors = [*(Anchor(known_head, "the receipt") for known_head in receipt.heads), *anchors]
+        if (outer := load_outer_receipt(store.path, mark)) is not None:
+            place = str(outer_receipt_path(store.path))
+            anchors = [*(Anchor(known_head, place) for known_head in outer.heads), *anchors]
         cut = [anchor for anchor in anchors if anchor.head.seq > newest.seq]
         rewritten = [
             anchor for anchor in anchors if anchor.head.seq <= newest.seq and not is_head_held(conn, anchor.head)

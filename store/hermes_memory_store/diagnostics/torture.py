@@ -214,7 +214,7 @@ def try_power_cuts(place: Path, seconds: float) -> Attempted:
             writer.wait_for(len(acknowledged) + 2)
             cut_db, cut_log = map(mix_sectors, synced, written, (CHANCE, CHANCE))
             is_log_synced = synced[0] != written[0]
-            copy = place / "cut"
+            copy = place / f"cut-{cuts}"
             for file, content in zip(files, (cut_db, written[1] if is_log_synced else cut_log), strict=True):
                 filesystem.create_private_file(copy / file.name)
                 (copy / file.name).write_bytes(content)

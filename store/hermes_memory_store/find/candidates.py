@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from hermes_memory_store.context.given import Nearest, RankReason
+from hermes_memory_store.database.written_facts import describe_doubt
 from hermes_memory_store.find.ranking import TurnRanking, text_terms
 from hermes_memory_store.find.search import Search
 from hermes_memory_store.model import Fact, FactSearchResult, Tier, Turn, Uid
@@ -108,7 +109,7 @@ class CandidateFinder:
     def find(self, question: RecallQuestion) -> RecallCandidates:
         """Find the candidates of both kinds, best first by words."""
         turns = self._find_turns(question) if "turn" in question.kinds else []
-        result, facts, total = FactSearchResult([], 0), [], 0
+        result, facts, total, altered = FactSearchResult([], 0), [], 0, set[int]()
         if "fact" in question.kinds:
             theme, *others = question.themes
             scope, also = question.scope, tuple(filter(None, others))
@@ -117,22 +118,25 @@ class CandidateFinder:
                 theme, question.line, scope=scope, limit=most, record=False, also=also, ranked=most
             )
             scores = result.scores or [0.0] * len(result.facts)
+            altered = self._search.find_altered([fact.id for fact in result.facts]) if question.for_agents else set()
             facts = [
                 RecallCandidate(fact.id, fact=fact, words=score, is_exact=place < result.exact)
                 for place, (fact, score) in enumerate(zip(result.facts, scores, strict=True))
-                if not (question.for_agents and fact.tier is Tier.QUARANTINED)
+                if not (question.for_agents and fact.tier is Tier.QUARANTINED) and fact.id not in altered
             ]
             total = result.total if len(facts) == len(result.facts) else len(facts)
             near = measure_meaning(question, facts)
             if near:
                 passing = self._search.filter_keys(theme, question.line, list(near), scope=scope, also=also)
+                altered |= self._search.find_altered(list(passing)) if question.for_agents else set()
                 facts += [
                     RecallCandidate(key, fact=fact, meaning=near[key])
                     for key, fact in passing.items()
-                    if not (question.for_agents and fact.tier is Tier.QUARANTINED)
+                    if not (question.for_agents and fact.tier is Tier.QUARANTINED) and key not in altered
                 ]
         link_sources(facts, turns)
-        return RecallCandidates(facts, turns, max(total, len(facts)), result.more, result.note)
+        note = "; ".join(filter(None, (result.note, describe_doubt(len(altered))))) or None
+        return RecallCandidates(facts, turns, max(total, len(facts)), result.more, note)
 
     def _find_turns(self, question: RecallQuestion) -> list[RecallCandidate]:
         themes, session, for_agents = question.themes, question.session, question.for_agents

@@ -197,6 +197,10 @@ class Search:
         allowed = [candidate.id for candidate in self._candidates(inside, within)]
         return {fact.id: fact for fact in fact_pages.load_facts(self._db, self._names, allowed)}
 
+    def find_altered(self, keys: Sequence[int]) -> set[int]:
+        """Return which of these facts are not what the journal says was written: no model may be given them."""
+        return self._db.find_altered(keys)
+
     def note(
         self, kind: str, theme: str | None, facts: Sequence[Fact], *, session: Session | None, why: str | None
     ) -> None:

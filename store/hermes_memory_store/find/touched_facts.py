@@ -76,9 +76,9 @@ def find_touched_facts(db: Db, names: Names, theme: str, words: str, *, limit: i
     look = to_query_terms(words[:LONGEST].split(), (), ())
     hits = [find_word_hits(db, word, low, low + total, total) for word in look.words] if total else []
     fits = measure_facts(db, hits)
-    best = sorted((key for key, fit in fits.items() if fit >= LEAST_FIT), key=lambda key: (-fits[key], -key))
-    facts = {fact.id: fact for fact in fact_pages.load_facts(db, names, best[:limit])}
-    return [TouchedFact(facts[key], fits[key]) for key in best[:limit] if key in facts]
+    best = sorted((key for key, fit in fits.items() if fit >= LEAST_FIT), key=lambda key: (-fits[key], -key))[:limit]
+    facts, altered = {fact.id: fact for fact in fact_pages.load_facts(db, names, best)}, db.find_altered(best)
+    return [TouchedFact(facts[key], fits[key]) for key in best if key in facts and key not in altered]
 
 
 class FactUses:

@@ -1,15 +1,18 @@
 """The receipt: the head of the journal's chain, written down beside the store, so that a cut-off end is seen.
 
-It holds hashes, never a text, and nothing waits for it.
+It holds hashes, never a text, and nothing waits for it. It is written a second time outside of the store's folder, by which an
+older copy of the whole folder is seen that was put back with its receipt.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,16 +56,35 @@ def receipt_path(db: Path) -> Path:
     return db.with_name(db.name + ".receipt")
 
 
+def outer_receipt_path(db: Path) -> Path:
+    """Return where the receipt is written outside of the store's folder. :raises RuntimeError: the user has no home"""
+    state = os.environ.get("XDG_STATE_HOME", "").strip() or Path.home() / ".local" / "state"
+    return Path(state, "hermes-memory", hashlib.sha256(os.fsencode(db.resolve())).hexdigest()[:32] + ".receipt")
+
+
 def load_receipt(db: Path) -> Receipt | None:
-    """Load the receipt of a store, None when there is none. :raises ValueError: it cannot be read"""
+    """Load the receipt beside a store, None when there is none. :raises ValueError: it cannot be read"""
+    return load_receipt_file(receipt_path(db))
+
+
+def load_outer_receipt(db: Path, store: str) -> Receipt | None:
+    """Load the receipt outside of a store's folder; None where there is none of this store that can be read."""
     try:
-        words = json.loads(receipt_path(db).read_bytes())
+        receipt = load_receipt_file(outer_receipt_path(db))
+    except (ValueError, RuntimeError):
+        return None
+    return receipt if receipt is not None and receipt.store == store else None
+
+
+def load_receipt_file(path: Path) -> Receipt | None:
+    try:
+        words = json.loads(path.read_bytes())
         heads = tuple(ChainHead(int(head["seq"]), str(head["hash"]), str(head["at"])) for head in words["heads"])
         return Receipt(str(words["store"]), heads, words.get("restored_at"))
     except FileNotFoundError:
         return None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
-        raise ValueError(f"{receipt_path(db).name} cannot be read ({error})") from error
+        raise ValueError(f"{path.name} cannot be read ({error})") from error
 
 
 def read_chain_head(conn: driver.Connection) -> tuple[str, ChainHead] | None:
@@ -75,17 +97,28 @@ def read_chain_head(conn: driver.Connection) -> tuple[str, ChainHead] | None:
 
 
 def write_receipt(db: Path, conn: driver.Connection, *, restored_at: str | None = None) -> None:
-    """Write down the head of a store's chain; a receipt of a newer head stays, since it may tell what was lost.
+    """Write down the head of a store's chain, twice; a receipt of a newer head stays, since it may tell what was lost.
 
-    :param restored_at: when a backup was restored: the receipt begins anew
-    :raises OSError: the folder cannot be written
+    :param restored_at: when a backup was restored: the receipts begin anew
+    :raises OSError: a folder cannot be written
     """
+    write_receipt_file(receipt_path(db), conn, restored_at)
+    outer = outer_receipt_path(db)
+    if not outer.exists():
+        outer.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for other in outer.parent.glob("*.receipt"):
+            if not Path(json.loads(other.read_bytes())["path"]).exists():
+                other.unlink()  # that store is gone
+    write_receipt_file(outer, conn, restored_at, path=str(db.resolve()))
+
+
+def write_receipt_file(file_path: Path, conn: driver.Connection, restored_at: str | None, **more: str) -> None:
     store_and_head = read_chain_head(conn)
     if store_and_head is None:
         return
     store, head = store_and_head
     try:
-        old = None if restored_at else load_receipt(db)
+        old = None if restored_at else load_receipt_file(file_path)
     except ValueError:
         old = None  # what cannot be read proves nothing, and is replaced by what does
     if old is not None and old.store != store:
@@ -99,15 +132,31 @@ def write_receipt(db: Path, conn: driver.Connection, *, restored_at: str | None 
         + disputed[:MOST_DISPUTED]
     )
     since = restored_at or (old.restored_at if old else None)
-    words = {"store": store, "heads": [former_head._asdict() for former_head in heads], "restored_at": since}
+    words = {"store": store, "heads": [former_head._asdict() for former_head in heads], "restored_at": since, **more}
     # Not durable: it is written after a commit that is, and a power cut may take the newest receipt.
-    with atomic_write(receipt_path(db), encoding="utf-8", durable=False) as file:
+    with atomic_write(file_path, encoding="utf-8", durable=False) as file:
         json.dump(words, file)
 
 
 def is_head_held(conn: driver.Connection, head: ChainHead) -> bool:
     row = conn.execute("SELECT hash FROM journal WHERE seq = ?", (head.seq,)).fetchone()
     return row is not None and row[0].hex() == head.hash
+
+
+def find_lost_end(db: Path, conn: driver.Connection) -> str | None:
+    """Say that the journal lacks rows that a receipt knows, in either place; None where none is known to be lost."""
+    store_and_head = read_chain_head(conn)
+    if store_and_head is None:
+        return None
+    receipts = [load_outer_receipt(db, store_and_head[0])]
+    with suppress(ValueError):
+        receipts.append(load_receipt(db))
+    for receipt in receipts:
+        if receipt is not None and receipt.store == store_and_head[0]:
+            for head in receipt.heads:
+                if not is_head_held(conn, head):
+                    return f"changes up to row {head.seq} of {head.at} were made here and are gone"
+    return None
 
 
 def load_restore_time(db: Path) -> str | None:
@@ -162,7 +211,7 @@ class ReceiptWriter:
         try:
             with db.lock:
                 write_receipt(db.path, db.conn)
-        except (OSError, driver.Error, StoreError, ValueError, OverflowError) as error:
-            # A folder that cannot be written, a store that cannot be read now, or a row whose time is none: the older receipt
-            # stays, and says less.
+        except (OSError, RuntimeError, driver.Error, StoreError, ValueError, OverflowError) as error:
+            # A folder that cannot be written, a user without a home, a store that cannot be read now, or a row whose time is
+            # none: the older receipt stays, and says less.
             self.trouble = error

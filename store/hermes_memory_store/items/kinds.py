@@ -7,7 +7,6 @@ attribute of a fact is a column of the schema, a field of `FactRow` and of `mode
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from functools import cached_property
@@ -299,12 +298,3 @@ def to_file_value(form: Form, value: Any) -> Any:
     if form is Form.TIME:
         return format_iso_time(value)
     return FactType(value).word if form is Form.TYPE else to_portable(value)
-
-
-def parse_words(text: str | None) -> dict[str, Any]:
-    """Return the words of a journal row; none for damaged text, which the chain reveals."""
-    try:
-        words = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return words if isinstance(words, dict) else {}

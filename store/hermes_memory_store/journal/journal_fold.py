@@ -16,7 +16,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
-from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION, TURN, parse_words
+from hermes_memory_store.database.written_facts import parse_words
+from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION, TURN
 from hermes_memory_store.items.origin_rows import DETAILS, format_origin_detail
 from hermes_memory_store.items.session_names import NUMBERED, is_numbering
 from hermes_memory_store.model import SessionStatus, parse_actor, split_client_version

@@ -389,6 +389,11 @@ class Facts:
         """Return facts by key, in the order given; keys that no longer exist are omitted."""
         return fact_pages.load_facts(self._db, self._names, ids)
 
+    def as_written(self, facts: Sequence[Fact]) -> builtins.list[Fact]:
+        """Return those facts that are what the journal says was written: what a model may be given."""
+        altered = self._db.find_altered([fact.id for fact in facts])
+        return [fact for fact in facts if fact.id not in altered]
+
     def by_uids(self, wanted: Uids) -> dict[str, Fact]:
         """Return facts by their whole uids, including withdrawn ones; those that no longer exist are omitted.
 

@@ -418,6 +418,7 @@ def test_a_tool_that_declares_no_file_opens_none(tmp_path: Path, monkeypatch: py
     from hermes_memory_bridge.runtime.store_worker import StoreWorker
     from hermes_memory_bridge.toolkit.connection import LeaseTimes
     from hermes_memory_bridge.toolkit.tool_results import ConsentRequired
+    from hermes_memory_store.items.journal_receipt import outer_receipt_path
 
     home = tmp_path / "home"
     (home / "memories").mkdir(parents=True)
@@ -455,6 +456,13 @@ def test_a_tool_that_declares_no_file_opens_none(tmp_path: Path, monkeypatch: py
             await asyncio.to_thread(worker.close)
 
     opened = asyncio.run(run())
-    allowed = (str(db.parent), sys.prefix, sys.base_prefix, str(Path(__file__).parents[3]), "/dev/urandom")
+    allowed = (
+        str(db.parent),
+        str(outer_receipt_path(db)),
+        sys.prefix,
+        sys.base_prefix,
+        str(Path(__file__).parents[3]),
+        "/dev/urandom",
+    )
     assert [path for path in opened if path.startswith("/") and not path.startswith(allowed)] == []
     assert not any(str(home) in path for path in opened)

@@ -213,6 +213,12 @@ def test_a_store_of_an_older_version_is_read_as_it_is(path: Path, version: int) 
         " updated_at) VALUES (1, ?, 1, 1, 'D', 'cache', 'redis', 'hot', 15, 6, 1, 0, 0)",
         (b"0" * 16,),
     )
+    words = '{"scope":null,"type":"D","target":"cache","content":"redis","tier":"hot"}'
+    conn.execute(
+        "INSERT INTO journal (at, theme_id, actor_id, op, entity, uid, change, after, salt, hash)"
+        " VALUES (0, 1, 1, 'create', 'fact', ?, 1, ?, x'00', x'00')",
+        (b"0" * 16, words),
+    )
     conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     conn.execute(f"PRAGMA user_version = {version}")
     conn.commit()
@@ -269,6 +275,13 @@ def test_reading_imports_no_store() -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env=env)
     modules, slow = ran.stdout.splitlines()
-    light = ("context", "database.driver", "database.store_reading", "places", "system.file_handles")
+    light = (
+        "context",
+        "database.driver",
+        "database.store_reading",
+        "database.written_facts",
+        "places",
+        "system.file_handles",
+    )
     heavy = [name for name in modules.split() if name.count(".") > 1 and not name.partition(".")[2].startswith(light)]
     assert (heavy, slow) == ([], "set()"), ran.stderr

@@ -295,10 +295,10 @@ def test_a_context_block_follows_every_change_of_the_store_by_whomever(store: St
     def listed() -> list[str]:
         return sorted(fact.target for fact in store.context.status("ops", record=False).facts)
 
-    def rename_and_fail() -> None:
-        with store.db.write_transaction() as conn:
-            conn.execute("UPDATE facts SET target = 'never' WHERE target = 'own'")
-            assert listed() == ["never", "theirs"]
+    def write_and_fail() -> None:
+        with store.db.write_transaction():
+            store.facts.write("ops", "V[never]: 3")
+            assert listed() == ["never", "own", "theirs"]
             raise ZeroDivisionError
 
     own = store.facts.write("ops", "V[own]: 1")
@@ -307,7 +307,7 @@ def test_a_context_block_follows_every_change_of_the_store_by_whomever(store: St
         other.facts.write("ops", "V[theirs]: 2")
         assert listed() == ["own", "theirs"]
         with pytest.raises(ZeroDivisionError):
-            rename_and_fail()
+            write_and_fail()
         assert listed() == ["own", "theirs"]
         other.facts.archive(own.fact.uid)
     assert listed() == ["theirs"]
