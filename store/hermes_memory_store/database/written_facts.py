@@ -25,7 +25,6 @@ NAMES = (
     "pinned",
     "created_at",
     "updated_at",
-    "cooled_by",
     "verdict",
 )
 """Links are not compared: a purge takes out what they led to."""
