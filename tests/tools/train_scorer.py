@@ -26,9 +26,10 @@ from hermes_memory_store.intake import scorer
 from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicion
 from hermes_memory_store.intake.detectors.orders import find_orders_and_claims
 from hermes_memory_store.intake.detectors.pieces import DETECTOR as PIECES
+from hermes_memory_store.intake.detectors.score import FEWEST_SPACES
 from hermes_memory_store.intake.detectors.secrets import find_secrets
 from hermes_memory_store.intake.origins import SessionWords, TextOrigin
-from hermes_memory_store.intake.text_folding import find_readings, fold_text
+from hermes_memory_store.intake.text_folding import find_readings, fold_text, to_name_sentence
 from hermes_memory_store.safe_text import validate_text
 from tests.content_corpus.corpus import Sample, load_attacks, load_fresh_samples, load_ordinary_facts
 from tests.content_corpus.public_corpora import download_packages, list_package_hashes, read_packages
@@ -50,6 +51,9 @@ held more often."""
 
 PARTS = ("train",) * 6 + ("choose",) * 2 + ("judge",) * 2
 """The part of a repository, by its digest."""
+
+NAMES = Path(__file__).parents[1] / "store" / "intake" / "ordinary_names.txt"
+"""Ordinary names, of which none that is general has the threshold of a name."""
 
 LICENCES = frozenset({"MIT", "Apache-2.0", "BSD", "CC0"})
 
@@ -214,7 +218,13 @@ def choose_thresholds(model: LogisticRegression, repositories: RepositoryTexts) 
     scores = score_texts(model, lines)
     ordered = scores[[bool(find_orders_and_claims(line)) for line in lines]]
     thresholds = {name: float(numpy.quantile(scores, 1 - share)) for name, share in FALSE_SHARES.items()}
-    return thresholds | {"order": float(numpy.sort(ordered)[-1 - int(FALSE_SHARES["order"] * len(lines))])}
+    names = map(to_name_sentence, NAMES.read_text(encoding="utf-8").splitlines())
+    long = [name for name in names if name.count(" ") >= FEWEST_SPACES]
+    general = [name for name in long if scorer.is_general(scorer.find_features(fold_text(name)))]
+    return thresholds | {
+        "order": float(numpy.sort(ordered)[-1 - int(FALSE_SHARES["order"] * len(lines))]),
+        "name": float(numpy.nextafter(score_texts(model, general).max(), numpy.inf)),
+    }
 
 
 def evaluate_repositories(

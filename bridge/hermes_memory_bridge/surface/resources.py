@@ -96,12 +96,9 @@ def list_resources(connection: Connection, cursor: str | None) -> tuple[list[Rea
     running = (ScopeStatus.OPEN, ScopeStatus.COOLING)
     scopes = sorted((scope for scope in labelled if scope.status in running), key=lambda s: s.label)
     page = [scope for scope in scopes if after is None or scope.label > after]
-    first = [
-        STATUS,
-        ReadableResource(
-            to_theme_uri(theme), f"theme {theme}", f"Theme {theme}", "Its gauge, scopes and hot facts.", THEME.tools
-        ),
-    ]
+    title = to_given_name(theme)
+    described = "Its gauge, scopes and hot facts."
+    first = [STATUS, ReadableResource(to_theme_uri(theme), f"theme {title}", f"Theme {title}", described, THEME.tools)]
     shown = [
         ReadableResource(
             to_scope_uri(theme, scope.label),
@@ -147,7 +144,7 @@ def read_theme_resource(connection: Connection, name: str) -> str:
     if name != connection.theme:
         store.names.theme(name)
     gauge = store.tiers.gauge(name)
-    lines = [f"theme {name}: {gauge.pct:.1f}% of {gauge.budget} characters used, pressure {gauge.level}"]
+    lines = [f"theme {to_given_name(name)}: {gauge.pct:.1f}% of {gauge.budget} characters used, pressure {gauge.level}"]
     scopes = store.scopes.list(name)[:PAGE]
     lines += [f"scope {to_given_name(scope.label)}: {format_scope_summary(scope)}" for scope in scopes]
     return "\n".join(lines + format_fact_lines(connection, FactFilter(theme=name, tiers=frozenset({Tier.HOT}))))

@@ -16,6 +16,7 @@ from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, 
 from hermes_memory_bridge.toolkit.tool_spec import COUNT, GAUGE, OBJECT, OBJECTS, TEXT, TEXTS, tool
 from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.context.given import WORDS_ONLY, Given
+from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.notation.token_count import count_tokens, find_counter
 
 MOST_CHARS = 4_000
@@ -44,7 +45,7 @@ def memory_status(
     return ToolResult(
         block.text,
         {
-            "theme": connection.theme,
+            "theme": to_given_name(connection.theme),
             "gauge": to_gauge_data(block.gauge),
             "facts": [to_fact_data(fact, block.marks.get(fact.uid)) for fact in block.facts],
             "left_out": block.left_out,

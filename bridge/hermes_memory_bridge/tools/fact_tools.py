@@ -144,8 +144,8 @@ def memory_close_scope(
     scope: str = text(required=True),
 ) -> ToolResult:
     """Close a scope: its hot facts cool, and writing to it again reopens it."""
-    label, session = scope, connection.session()
-    connection.store.scopes.close(connection.theme, label, actor=Actor("session", session.name))
+    connection.store.scopes.close(connection.theme, scope, actor=Actor("session", connection.session().name))
+    label = to_given_name(scope)
     gauge = connection.store.tiers.gauge(connection.theme)
     return ToolResult(f"closed: {label}\ngauge: {gauge.pct:.1f}%", {"scope": label, "gauge": to_gauge_data(gauge)})
 

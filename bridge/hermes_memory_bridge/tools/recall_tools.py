@@ -139,7 +139,7 @@ def recall_memory(
         [
             {
                 "id": fact.uid,
-                "agent_identity": fact.theme,
+                "agent_identity": to_given_name(fact.theme),
                 "target": "user" if is_user_fact(fact) else "memory",
                 "ts": format_iso_time(fact.updated_at),
                 "score": round(item.score, 4),
@@ -189,7 +189,7 @@ def recall_conversation(
         [
             {
                 "id": turn.uid,
-                "agent_identity": turn.theme,
+                "agent_identity": to_given_name(turn.theme),
                 "session_id": turn.session and to_given_name(turn.session),
                 "role": turn.role,
                 "ts": format_iso_time(turn.at),
@@ -227,9 +227,9 @@ def find_recall_themes(connection: Connection, scope: str) -> list[str]:
     try:
         name = normalise_theme(scope)
     except ThemeError:
-        raise UnknownTheme(scope, themes) from None
+        raise UnknownTheme(scope, map(to_given_name, themes)) from None
     if name not in themes and not is_team_theme(connection, name):
-        raise UnknownTheme(name, themes)
+        raise UnknownTheme(name, map(to_given_name, themes))
     return [name]
 
 

@@ -19,6 +19,7 @@ from zlib import crc32
 
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, SparedPatterns, load_required_words
+from hermes_memory_store.intake.text_folding import find_readings
 from hermes_memory_store.safe_text import load_pattern
 
 WEIGHTS = Path(__file__).with_name("weights.bin")
@@ -87,7 +88,8 @@ class ScoreWeights:
     """What one step of a byte is worth in each table."""
     bias: float
     thresholds: Mapping[str, float]
-    """The score from which on a text waits, by its origin; that of a captured `turn`; and of a text that gives an `order`."""
+    """The score from which on a text waits, by its origin; that of a captured `turn`, of a text that gives an
+    `order`, and of a `name` that is general."""
     training_set: str
     """SHA-256 of the texts the weights were made with."""
 
@@ -168,6 +170,12 @@ def split_sentences(text: str) -> list[str]:
     return parts
 
 
+@lru_cache(maxsize=16)
+def score_text(text: str) -> tuple[float, TextFeatures]:
+    """Return the score of a text's strongest reading, and its features."""
+    return max(map(score_sentences, find_readings(text)), key=itemgetter(0))
+
+
 def score_sentences(text: str) -> tuple[float, TextFeatures]:
     """Return the score of a folded text's strongest sentence, less what many sentences have by chance, and its features."""
     weights, parts = load_weights(), split_sentences(text)
@@ -200,6 +208,11 @@ def find_strongest_signals(features: TextFeatures, weights: ScoreWeights) -> lis
         pairs = {to_signal_place(f"{name}{mark}{other}") for other in names for mark in ">&"} & features.signals
         worth[name] = weights.signals[to_signal_place(name)] + sum_places(weights.signals, pairs)
     return [name for name in sorted(names, key=lambda name: -worth[name]) if worth[name] > 0]
+
+
+def is_general(features: TextFeatures) -> bool:
+    """Check whether a text addresses agents, is for always or everybody, or is to be hidden: what makes an order of a name."""
+    return not features.names.isdisjoint(SIGNALS.words["negations", "general"])
 
 
 @cache

@@ -108,7 +108,7 @@ class Names:
         """
         key = self.theme_or_none(name)
         if key is None:
-            raise errors.UnknownTheme(name, self.all_themes())
+            raise errors.UnknownTheme(name, map(to_given_name, self.all_themes()))
         return key
 
     def theme_or_none(self, name: str) -> int | None:

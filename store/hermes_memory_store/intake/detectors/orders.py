@@ -9,23 +9,17 @@ from pathlib import Path
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
 from hermes_memory_store.intake.patterns import DataFile, SparedPatterns, load_required_words
-from hermes_memory_store.intake.scorer import load_weights, replace_addresses, score_sentences
+from hermes_memory_store.intake.scorer import SENTENCE_END, is_general, load_weights, replace_addresses, score_text
 from hermes_memory_store.intake.text_folding import find_decodings, find_readings, to_name_sentence
 from hermes_memory_store.model import Suspicion
 from hermes_memory_store.safe_text import lazy_pattern, load_pattern
 
 ORDER_PATTERNS = DataFile(Path(__file__).with_name("order_patterns.txt"), kinds=2, unless=2, patterns=2, words=0)
-SENTENCE_END = lazy_pattern(r"(?<=[.!?。！？])\s+|\n+")
-
-WRAPPED_SENTENCE_END = lazy_pattern(r"(?<=[.!?。！？])\s+|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)])\s)")
-"""A line break within a paragraph ends no sentence, but before an item of a list."""
-
-GENERAL = lazy_pattern(
-    r"\b(all|any|every\w*|always|never|without|when\w*|before|after|from now|agents?|assistants?|you)\b"
-)
-
 DISGUISE = "disguise"
 """The kind of a text in a code that no fact needs. The way of writing is the reason to wait, whatever it says."""
+
+WORK = frozenset({"disable", "grant", "install", "pay", "send", "tool"})
+"""Kinds of orders that names and messages have, where they are what somebody works on."""
 
 LEAST_WORDS = 3
 """Words that a decoded text must have: fewer come about by chance, or are a name."""
@@ -97,19 +91,25 @@ def find_orders_and_claims(content: str) -> tuple[Order, ...]:
 
 
 def find_sentence_orders(text: str) -> tuple[Order, ...]:
-    """Return the orders of the first sentence of a message that gives any: length is no evidence, so each is judged alone."""
-    for sentence in dict.fromkeys([*SENTENCE_END.split(text), *WRAPPED_SENTENCE_END.split(text)]):
-        if orders := find_supported_orders(sentence):
+    """Return the orders of the first sentence of a message that gives any: length is no evidence, so each is judged alone.
+
+    A sentence ends with a line, and does not where lines are wrapped.
+    """
+    for sentence in dict.fromkeys(part for block in (text, *text.splitlines()) for part in SENTENCE_END.split(block)):
+        if orders := drop_work(find_supported_orders(sentence), sentence):
             return orders
     return ()
 
 
 @lru_cache(maxsize=256)
 def find_name_orders(name: str) -> tuple[Order, ...]:
-    """Return the orders and claims of a name. What switches one check off is often the work itself, unless it is general."""
     sentence = to_name_sentence(name)
-    orders = (*find_orders_and_claims(sentence), *find_orders_and_claims(name)) if sentence else ()
-    return tuple(order for order in orders if order.kind != "disable" or GENERAL.search(sentence.casefold()))
+    return drop_work(find_orders_and_claims(sentence), sentence)
+
+
+def drop_work(orders: tuple[Order, ...], sentence: str) -> tuple[Order, ...]:
+    """Drop the orders of a sentence that are often the work itself, unless it is general."""
+    return tuple(order for order in orders if order.kind not in WORK or is_general(score_text(sentence)[1]))
 
 
 def find_given_orders(passage: Passage) -> tuple[Order, ...]:
@@ -118,8 +118,8 @@ def find_given_orders(passage: Passage) -> tuple[Order, ...]:
 
 def find_supported_orders(content: str) -> tuple[Order, ...]:
     """Return the orders of a text that also reads like one: instructions of repositories have the words of orders, too."""
-    orders, least = find_orders_and_claims(content), load_weights().thresholds["order"]
-    if any(score_sentences(reading)[0] >= least for reading in (find_readings(content) if orders else ())):
+    orders = find_orders_and_claims(content)
+    if orders and score_text(content)[0] >= load_weights().thresholds["order"]:
         return orders
     return tuple(order for order in orders if order.kind == DISGUISE)
 

@@ -9,16 +9,18 @@ from hermes_memory_store.intake.detector import Detector, Finding, Passage, Text
 from hermes_memory_store.intake.origins import TextOrigin
 from hermes_memory_store.intake.scorer import (
     SIGNALS,
+    TextFeatures,
     find_strongest_signals,
+    is_general,
     load_weights,
-    score_sentences,
+    score_text,
 )
 from hermes_memory_store.intake.spans import TextSpan
-from hermes_memory_store.intake.text_folding import find_readings
+from hermes_memory_store.intake.text_folding import to_name_sentence
 from hermes_memory_store.model import Suspicion
 
 QUESTION = re.compile(
-    r"(?i)\s*(why|what|when|where|which|who|how|is|are|does|do|did|should|can|could)\b[^.!?\n]*\?\s*$"
+    r"(?i)\s*(?:[^.!?\n]*, )?(why|what|when|where|which|who|how|is|are|does|do|did|should|can|could)\b[^.!?\n]*\?\s*$"
 )
 """One sentence that asks: it may name a switched-off check, and orders nothing."""
 
@@ -27,33 +29,41 @@ FEWEST_SIGNALS = 2
 
 MOST_SIGNALS = 3
 
+FEWEST_SPACES = 5
+"""Spaces of a name that is scored: fewer words have a high score by one of them, and say little."""
+
 
 class ScoreDetector(Detector):
     rank = 30
-    reads = frozenset({TextKind.WRITE, TextKind.RULED, TextKind.TURN})
+    reads = frozenset({TextKind.WRITE, TextKind.RULED, TextKind.TURN, TextKind.GIVEN_NAME})
 
     def find(self, passage: Passage) -> Iterator[Finding]:
-        """Yield one finding with the score."""
-        content = passage.excerpt
-        if QUESTION.match(content):
-            return
-        weights = load_weights()
-        for reading in find_readings(content):
-            score, features = score_sentences(reading)
-            # Whose words it is, is asked last: hardly any text gets here.
-            if score < weights.thresholds[TextOrigin.HEARD.value] or passage.origin is TextOrigin.SAID:
-                continue
+        """Yield a finding with the score, and one with that of the target, which is a name."""
+        content, target, thresholds = passage.excerpt, passage.target, load_weights().thresholds
+        if passage.kind is TextKind.GIVEN_NAME:
+            content, target = "", content
+        score, features = score_text(content)
+        # Whose words it is, is asked last: hardly any text gets here.
+        if score >= thresholds["heard"] and passage.origin is not TextOrigin.SAID and not QUESTION.match(content):
             origin = "turn" if passage.kind is TextKind.TURN else passage.origin.value
-            if score >= weights.thresholds[origin]:
-                meanings = SIGNALS.pairs("meanings")
-                names = [name for name in find_strongest_signals(features, weights) if name in meanings]
-                if len(names) >= FEWEST_SIGNALS:
-                    rule = f"score:{'+'.join(names[:MOST_SIGNALS])}"
-                    whole = TextSpan(0, len(passage.content))
-                    yield Finding(whole, Suspicion(rule, explain_names(rule, meanings)), score)
+            if score >= thresholds[origin] and (origin != "turn" or is_general(features)):
+                yield from to_score_findings(passage, score, features, FEWEST_SIGNALS)
+        sentence = to_name_sentence(target)
+        score, features = score_text(sentence)
+        is_long = sentence.count(" ") >= FEWEST_SPACES or not sentence.isascii()
+        if score >= thresholds["name"] and is_long and is_general(features):
+            yield from to_score_findings(passage, score, features)
 
     def explain(self, rule: str) -> str | None:
         return explain_names(rule, SIGNALS.pairs("meanings")) if rule.partition(":")[0] == "score" else None
 
 
 DETECTOR = ScoreDetector()
+
+
+def to_score_findings(passage: Passage, score: float, features: TextFeatures, fewest: int = 0) -> Iterator[Finding]:
+    meanings = SIGNALS.pairs("meanings")
+    names = [name for name in find_strongest_signals(features, load_weights()) if name in meanings]
+    if len(names) >= fewest:
+        rule = f"score:{'+'.join(names[:MOST_SIGNALS])}"
+        yield Finding(TextSpan(0, len(passage.content)), Suspicion(rule, explain_names(rule, meanings)), score)
