@@ -62,6 +62,15 @@ NUMERONYMS = {
 
 NUMERONYM_FORMS = {form: frozenset(pair) for pair in NUMERONYMS.items() for form in pair}
 
+VARIABLE = re.compile(
+    r"\s*[`\"]?(?:(?:export|set|ENV|-)\s+)?(?:(?P<assigned>[A-Za-z_][\w.-]*)\s*=(?!=)|(?P<listed>[A-Z][A-Z\d]*_[A-Z\d_]+)[`\"]?:)"
+)
+"""A content that sets a variable, whose name says what it is about: `PGID=1000`."""
+
+VARIABLE_TARGET = re.compile(r"(?:.*[./ ])?([A-Z][A-Z\d]*_[A-Z\d_]+)")
+
+PATH = re.compile(r"[\w.~@:-]*/[\w./~@:-]*\w")
+
 _NUMBER = re.compile(r"\d")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -153,7 +162,10 @@ def is_near_duplicate(target: str, content: str, other_target: str, other_conten
     extra, extra_other = unmatched_words(target, other_target)
     if extra and extra_other and (mine != theirs or len(mine) < SAME_IN_WORDS):
         return False
-    if not mine or not theirs or bool(count_negations(content)) != bool(count_negations(other_content)):
+    if not mine or not theirs or count_negations(content) != count_negations(other_content):
+        return False
+    variable, variable_other = find_variable(target, content), find_variable(other_target, other_content)
+    if variable and variable_other and variable != variable_other:
         return False
     shared = len(mine) - len(find_lone_words(mine, theirs))
     alike = shared / (len(mine) + len(theirs) - shared)
@@ -163,11 +175,12 @@ def is_near_duplicate(target: str, content: str, other_target: str, other_conten
         whole = shared >= min(len(mine), len(theirs))
         return alike >= ALIKE or whole or (mine == numbers and theirs == numbers_other)
     words = len(mine - numbers)
-    if numbers != numbers_other or not words:
+    if numbers != numbers_other or set(PATH.findall(content)) != set(PATH.findall(other_content)):
         return False
     if extra and extra_other:
         return words >= SAME_IN_WORDS
-    return alike == 1 or (alike >= ALIKE_ENOUGH and words > 1)
+    # A word or two are the value of many things: `localhost` is that of `host` and of `db.host`.
+    return (words > 2 and alike >= ALIKE_ENOUGH) or (words == 1 < len(mine) and alike == 1)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -246,6 +259,12 @@ def is_one_edit_apart(short: str, long: str) -> bool:
     start = next((at for at, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
     a, b = short[start:], long[start:]
     return a[1:] == b[1:] if len(a) == len(b) and a[2:] != b[2:] else a == b[1:] or a[1:] == b[1:] or a[1::-1] == b[:2]
+
+
+def find_variable(target: str, content: str) -> str | None:
+    """Return the name of the variable that a fact sets, by its content or its target."""
+    match = VARIABLE.match(content) or VARIABLE_TARGET.fullmatch(target)
+    return None if match is None else match[match.lastindex or 0].casefold()
 
 
 def find_numbers(words: Iterable[str]) -> set[str]:
