@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hermes_memory_store import errors
 from hermes_memory_store.files.export_import import export_jsonl, import_file
 from hermes_memory_store.intake.detectors.hidden import HIDDEN_RULE
 from hermes_memory_store.intake.detectors.injection import INJECTION_RULES
 from hermes_memory_store.intake.detectors.orders import ORDER_PATTERNS
 from hermes_memory_store.intake.intake import ALLOWED, APPROVED, Writer
 from hermes_memory_store.intake.scorer import SIGNALS
-from hermes_memory_store.model import PERSON, FactFilter, Tier
+from hermes_memory_store.model import PERSON, FactFilter, Origin, Tier, Way
 from hermes_memory_store.store import Store
 from tests.store.intake.suspicions import find_rule_suspicion
 
@@ -78,6 +79,17 @@ def test_names_that_give_orders_come_back(store: Store, tmp_path: Path, writer: 
     before, after = move(store, tmp_path)
     assert after == before
     assert {line["tier"] for line in after if line["kind"] == "fact"} == {"hot"}
+
+
+def test_what_stands_here_waits_neither_elsewhere_nor_anew(store: Store, tmp_path: Path) -> None:
+    """What the person said, an agent may write, which no other store can know."""
+    session = store.sessions.open("ours", "one")
+    store.turns.add("ours", "user", f"Note: {LINES[5]}", session=session, origin=Origin(way=Way.HOOK))
+    store.facts.write("ours", LINES[5], session=session)
+    assert [line["tier"] for line in move(store, tmp_path)[1] if line["kind"] == "fact"] == ["hot"]
+    (tmp_path / "own.jsonl").write_text("\n".join(export_jsonl(store, "ours")), encoding="utf-8")
+    again = import_file(store, tmp_path / "own.jsonl", theme="ours")
+    assert (again.created, again.deduplicated, again.waiting) == (0, 1, 0)
 
 
 def test_what_a_person_of_the_team_wrote_still_waits(store: Store, tmp_path: Path) -> None:
@@ -168,9 +180,8 @@ def test_a_verdict_is_no_sentence(store: Store, tmp_path: Path, verdict: object)
     (line,) = to_exported_lines(store)
     file = tmp_path / "in.jsonl"
     file.write_text(json.dumps({**line, "verdict": verdict}), encoding="utf-8")
-    with Store.open(tmp_path / "other.db") as other:
-        (refused,) = import_file(other, file, theme="ours").errors
-        assert "verdict" in str(refused.error)
+    with Store.open(tmp_path / "other.db") as other, pytest.raises(errors.ImportFileError, match="verdict is"):
+        import_file(other, file, theme="ours")
 
 
 def test_the_lines_above_are_held_by_different_checks() -> None:

@@ -100,6 +100,7 @@ class ImportReport:
     """Facts whose secrets were masked."""
     unkept: int = 0
     """Secrets that were masked and that nothing keeps."""
+    redated: int = 0
     errors: list[LineError] = field(default_factory=list)
 
 
@@ -199,7 +200,26 @@ def find_importer(file: Path) -> Importer:
         raise errors.ImportFileError(f"{file} is a database, not an export; put a backup back with restore", file)
     if b"\x00" in head:
         raise errors.ImportFileError(f"{file} is not text; import MEMORY_SPEC lines or JSONL", file)
-    return import_jsonl if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else import_spec
+    is_json = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+    parse: Callable[..., object] = jsonl_format.parse_jsonl_line if is_json else memory_spec.parse_notation
+    report = ImportReport()
+    for number, line, _ in read_import_lines(file, report):
+        try:
+            if line and not line.startswith("#"):
+                parse(line, limit=LONGEST_LINE)
+                return import_jsonl if is_json else import_spec
+        except errors.StoreError as error:
+            report.errors.append(LineError(number, error))
+    if report.errors:
+        from hermes_memory_store.files.importers.json_lines import format_first_record
+
+        first = min(report.errors, key=attrgetter("line"))
+        raise errors.ImportFileError(
+            f"nothing of {file} can be read: {first}{format_first_record(file)}; what is read: MEMORY_SPEC lines, JSON "
+            "with type, target and content, entities with name, entityType and observations, memories, and what --from names",
+            file,
+        )
+    return import_spec
 
 
 def import_spec(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
@@ -264,7 +284,8 @@ def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progre
     report.deduplicated = restorer.outcomes[RestoreOutcome.DEDUPLICATED]
     report.skipped = restorer.outcomes[RestoreOutcome.PURGED_HERE]
     report.turns = restorer.outcomes[RestoreOutcome.TURN_CREATED]
-    report.waiting, report.masked, report.unkept = restorer.waiting, restorer.masked, restorer.unkept
+    report.waiting, report.redated = restorer.waiting, restorer.redated
+    report.masked, report.unkept = restorer.masked, restorer.unkept
     return report
 
 

@@ -96,6 +96,7 @@ class Restorer:
         self.outcomes: Counter[RestoreOutcome] = Counter()
         self.waiting = 0
         """Facts that read like instructions, and wait for a person."""
+        self.redated = 0
         self.masked = 0
         """Facts whose secrets were masked."""
         self.unkept = 0
@@ -216,6 +217,8 @@ class Restorer:
             if there is not None:
                 # In another theme of this store the same uid names a fact of its own.
                 uid = self._now_called[fact.uid] = change.new_uid()
+        self.waiting += fact.tier is Tier.QUARANTINED
+        self.redated += fact.created_at < portable.created_at or fact.updated_at < portable.updated_at
         attributes = self._settle(change, theme_id, fact, uid, standing)
         if withdrawn is not None:
             # Undone, or held by a purge: somebody wants it back.
@@ -238,15 +241,15 @@ class Restorer:
         """Return a fact as it comes in: what reads like an instruction waits; what was replaced already needs not."""
         fact, notation = fact.with_listed_names(), admission.facts[0].said
         changes: dict[str, Any] = {} if notation is fact.notation else {"notation": notation}
-        if fact.updated_at > now + DAY_MS:  # it would replace what is newer, and stand before it, until then
-            changes["updated_at"] = now
+        if max(fact.created_at, fact.updated_at) > now + DAY_MS:
+            # It would replace what is newer, and stand before it, until then.
+            changes |= {"created_at": min(fact.created_at, now), "updated_at": min(fact.updated_at, now)}
         rule = None if admission.suspicion is None else admission.suspicion.rule
         if fact.tier is Tier.QUARANTINED:
             rule = rule or fact.waiting_rule
         elif fact.tier is Tier.SUPERSEDED:
             rule = None
         if rule is not None:
-            self.waiting += 1
             changes |= quarantined_columns(rule) | {"tier": Tier.QUARANTINED, "pinned": False}
         return replace(fact, **changes) if changes else fact
 

@@ -31,6 +31,7 @@ from hermes_memory_store.items.kinds import (
 from hermes_memory_store.items.origin_rows import PortableOrigin, parse_portable_origin
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import (
+    ALLOWED,
     APPROVED,
     IMPORT,
     PERSON,
@@ -212,10 +213,10 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
     fact = FactRow(*row[: len(FactRow._fields)])
     label, kind, name, times, read_at = row[len(FactRow._fields) :]
     verdict = fact.verdict
-    if verdict is None and kind == PERSON.kind and fact.tier != Tier.QUARANTINED:
-        # The check that scores asks nothing of the person, which other stores cannot know.
-        suspicion = find_suspicion(Passage(TextKind.RULED, fact.content, fact.target))
-        verdict = None if suspicion is None else APPROVED + suspicion.rule
+    if verdict is None and fact.tier != Tier.QUARANTINED:
+        # It stands here, by whose words it is or without a score, which other stores cannot know.
+        suspicion = find_suspicion(Passage(TextKind.WRITE, fact.content, fact.target))
+        verdict = None if suspicion is None else (APPROVED if kind == PERSON.kind else ALLOWED) + suspicion.rule
     words = to_file_words(FACT, {**fact._asdict(), "scope": label or None})
     state = {name: words.pop(name) for name in ("created_at", "updated_at", "superseded_by", "cooled_by")}
     return to_compact_json(

@@ -68,9 +68,7 @@ VARIABLE = re.compile(
 """A content that sets a variable, whose name says what it is about: `PGID=1000`."""
 
 VARIABLE_TARGET = re.compile(r"(?:.*[./ ])?([A-Z][A-Z\d]*_[A-Z\d_]+)")
-
-PATH = re.compile(r"[\w.~@:-]*/[\w./~@:-]*\w")
-
+_PATH = re.compile(r"[\w.~@:-]*/[\w./~@:-]*\w")
 _NUMBER = re.compile(r"\d")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -175,7 +173,7 @@ def is_near_duplicate(target: str, content: str, other_target: str, other_conten
         whole = shared >= min(len(mine), len(theirs))
         return alike >= ALIKE or whole or (mine == numbers and theirs == numbers_other)
     words = len(mine - numbers)
-    if numbers != numbers_other or set(PATH.findall(content)) != set(PATH.findall(other_content)):
+    if numbers != numbers_other or {*_PATH.findall(content)} != {*_PATH.findall(other_content)}:
         return False
     if extra and extra_other:
         return words >= SAME_IN_WORDS
@@ -262,7 +260,6 @@ def is_one_edit_apart(short: str, long: str) -> bool:
 
 
 def find_variable(target: str, content: str) -> str | None:
-    """Return the name of the variable that a fact sets, by its content or its target."""
     match = VARIABLE.match(content) or VARIABLE_TARGET.fullmatch(target)
     return None if match is None else match[match.lastindex or 0].casefold()
 

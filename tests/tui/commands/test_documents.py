@@ -81,10 +81,11 @@ def test_write_from_standard_input_names_the_refused_line_and_tells_what_stands(
     answer = ask("write", "-", "--json", stdin=b"C[a]: one\nnonsense\nC[b]: two\n")
 
     assert answer.code == 1
-    assert [one["notation"] for one in answer.document["written"]] == ["C[a]: one"]
+    assert [one["notation"] for one in answer.document["written"]] == ["C[a]: one", "C[b]: two"]
+    assert [(one["line"], one["code"]) for one in answer.document["errors"]] == [(2, "notation.invalid")]
     assert answer.error["code"] == "notation.invalid"
     assert answer.error["message"].startswith("line 2: ")
-    assert tell("facts")["total"] == 1
+    assert tell("facts")["total"] == 2
 
 
 def test_an_over_long_content_is_split_when_asked(tell: Tell) -> None:

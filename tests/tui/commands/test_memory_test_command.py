@@ -97,7 +97,7 @@ def test_an_export_is_tested_as_the_store_it_came_from(file: Path, home: Path, d
     assert ask("test", "--only", "engine").code == 1
     for name in ("out.jsonl", "out.txt"):
         assert ask("test", "--only", "engine", "--export", str(home / name)).code == 0
-    (home / "bad.jsonl").write_text('{"kind":"fact"}\n', encoding="utf-8")
+    (home / "bad.jsonl").write_text((home / "out.jsonl").read_text("utf-8") + '{"kind":"fact"}\n', encoding="utf-8")
     assert "repair the export" in ask("test", "--export", str(home / "bad.jsonl")).err
 
 

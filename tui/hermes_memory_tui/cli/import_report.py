@@ -58,6 +58,7 @@ def print_foreign_report(settings: CommandSettings, report: ForeignImportReport,
     parts += [f"{format_quantity(report.turns_there, 'turn')} already there"] if report.turns_there else []
     parts += [f"{format_quantity(report.split, 'long content')} in numbered parts"] if report.split else []
     parts += [f"{report.waiting:,} quarantined (see review)"] if report.waiting else []
+    parts += [f"{report.redated:,} dated in the future and brought to now"] if report.redated else []
     parts += [f"{report.purged:,} purged here before and left out"] if report.purged else []
     parts += [f"{len(report.skips):,} skipped"] if report.skips else []
     parts += [f"{len(report.errors):,} refused"] if report.errors else []
@@ -93,6 +94,7 @@ def foreign_report_json(report: ForeignImportReport, dry_run: bool) -> dict[str,
         "skipped": report.skip_count,
         "split": report.split,
         "waiting": report.waiting,
+        "redated": report.redated,
         "turns": report.turns,
         "turns_deduplicated": report.turns_there,
         "purged": report.purged,

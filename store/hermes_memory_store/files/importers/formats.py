@@ -37,10 +37,11 @@ HEAD_BYTES = 256 * 1024
 OWN_JSONL = re.compile(r'(?<!\\)"kind"\s*:\s*"(?:header|scope|fact|turn)"')
 
 FORMAT_PATTERNS = (
-    ("mcp-memory", re.compile(r'(?<!\\)"(?:entityType|relationType)"\s*:')),
+    ("mcp-memory", re.compile(r'(?<!\\)"(?:entity_?(?:[tT]ype|[nN]ame)|relation_?[tT]ype)"\s*:')),
     ("pgvector", re.compile(r'(?<!\\)"agent_identity"\s*:')),
     ("engram", re.compile(r'(?<!\\)"(?:exported_at|sync_id)"\s*:')),
-    ("mem0", re.compile(r'(?<!\\)"memory"\s*:\s*"|(?<!\\)"memories"\s*:\s*\[')),
+    ("mem0", re.compile(r'(?<!\\)"memory"\s*:\s*"|(?<!\\)"(?:memories|results)"\s*:\s*\[')),
+    ("mcp-memory", re.compile(r'(?<!\\)"(?:entities|observations)"\s*:\s*\[')),
 )
 """Names of members that only one of the programs writes; the first that stands in a file tells."""
 

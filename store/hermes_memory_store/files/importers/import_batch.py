@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors, safe_text
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.conversations.turn_rows import MAX_TURN, PortableTurn, validate_turn
 from hermes_memory_store.files.jsonl_format import LATEST, PortableFact, PortableScope
 from hermes_memory_store.intake.intake import Intake, Writer
 from hermes_memory_store.items.origin_rows import PortableOrigin
 from hermes_memory_store.items.tier_columns import quarantined_columns
+from hermes_memory_store.language.binding_words import is_binding
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import Actor, FactType, Notation, Origin, Tier
 from hermes_memory_store.notation import memory_spec
@@ -116,6 +118,8 @@ class ImportBatch:
     """Contents that became several facts."""
     waiting: int = 0
     """Contents that wait for a person."""
+    redated: int = 0
+    """Facts dated more than a day ahead, which are of now instead."""
 
     @property
     def actor(self) -> Actor:
@@ -148,7 +152,7 @@ class ImportBatch:
         self,
         place: SourcePlace,
         what: str,
-        kind: FactType,
+        kind: FactType | None,
         target: str,
         content: str,
         *,
@@ -161,6 +165,7 @@ class ImportBatch:
     ) -> None:
         """Add a fact, or several numbered ones where the content is over the limit.
 
+        :param kind: None: what forbids or demands something is a constraint, everything else a value
         :param names: what identifies it in its source, beside its type, target and content
         :param attributes: others of `PortableFact`
         """
@@ -172,7 +177,9 @@ class ImportBatch:
             if not text:
                 self.add_skip(place, "it says nothing")
                 return
-            first = attributes.pop("uid", None) or self.derive_fact_uid(names, identity, label, kind, aim, text)
+            known = kind or FactType.VALUE  # as it was before contents told
+            first = attributes.pop("uid", None) or self.derive_fact_uid(names, identity, label, known, aim, text)
+            kind = kind or (FactType.CONSTRAINT if is_binding(text) else FactType.VALUE)
             own = self.theme_of(identity)
             self.intake.admit_name(own, "the target", aim, writer=Writer.AGENT)
             # Whole and as it was written: half a secret is not recognised as one, and one that is masked keeps its lines.
@@ -184,6 +191,7 @@ class ImportBatch:
             if suspicion is not None and attributes.get("tier") is not Tier.SUPERSEDED:
                 attributes |= quarantined_columns(suspicion.rule) | {"tier": Tier.QUARANTINED, "pinned": False}
                 self.waiting += 1
+            self.redated += max(created_at or 0, updated_at or 0) > self.now + DAY_MS
             made_at = self.written_at if created_at is None else max(0, min(created_at, self.now))
             changed_at = made_at if updated_at is None else max(made_at, min(updated_at, self.now))
             state = {
@@ -286,14 +294,14 @@ def join_target_parts(*parts: str) -> str:
     return f"{front}.{last}" if front else last
 
 
-def guess_fact_type(*names: Any) -> FactType:
-    """Guess a fact's type from the first word that indicates one; a value when none does."""
+def guess_fact_type(*names: Any) -> FactType | None:
+    """Guess a fact's type from the first word that indicates one; None when none does."""
     for name in names:
         if isinstance(name, str):
             kind = TYPES.get("-".join(name.casefold().replace("_", " ").split()))
             if kind is not None:
                 return kind
-    return FactType.VALUE
+    return None
 
 
 def parse_source_time(value: Any) -> int | None:

@@ -75,6 +75,7 @@ class ForeignImportReport:
     """Contents over the limit, kept in numbered parts."""
     waiting: int = 0
     """Contents that read like instructions: they wait for a person."""
+    redated: int = 0
     turns: int = 0
     turns_there: int = 0
     skips: list[SkippedItem] = field(default_factory=list)
@@ -118,6 +119,7 @@ def import_foreign_memory(
     origin = to_import_origin(store, source)
     # What is only tried must not come to the vault.
     intake = Intake(store.policies, store.sources.rule) if dry_run else store.intake
+    intake.load_session_words = store.intake.load_session_words
     now = int(store.clock())
     try:
         written_at = min(round(source.stat().st_mtime * 1000), now)
@@ -126,6 +128,9 @@ def import_foreign_memory(
     taken = ImportBatch(kind, intake, theme, theme if one_theme else None, now, written_at)
     with intake.hold_secrets(), intake.gather_secrets():
         READERS[kind](source, taken)
+    if taken.refusals and not taken.items:
+        first = taken.refusals[0]
+        raise errors.ImportFileError(f"nothing of {source} is read as {kind}: {first.place}: {first.error}", source)
     if not dry_run:
         with store.attribute(origin):
             return import_batch_by_theme(store, taken, label, progress)
@@ -143,6 +148,7 @@ def import_batch_by_theme(
         taken.kind,
         split=taken.split,
         waiting=taken.waiting,
+        redated=taken.redated,
         skips=taken.skips,
         errors=list(taken.refusals),
         mapping=to_import_mappings(by_theme, scope),

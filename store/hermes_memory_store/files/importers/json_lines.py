@@ -25,6 +25,9 @@ SAMPLE = 100
 
 SPACE = re.compile(r"[ \t\r\n]*")
 
+WRAPPERS = frozenset({"data", "export", "graph", "knowledge_graph", "knowledgeGraph", "result"})
+"""Members that hold the object with the lists."""
+
 
 @dataclass(slots=True)
 class JsonDocument:
@@ -72,7 +75,10 @@ def load_json_document(path: Path, taken: ImportBatch) -> JsonDocument:
         whole = parse_json(text)
     except ValueError as error:
         if not is_jsonl(text):
-            raise errors.ImportFileError(f"{path} is not whole JSON: {error}", path) from error
+            try:
+                return JsonDocument(lists={"": [*find_json_elements(text, -1, end="")]})  # one document after another
+            except (ValueError, RecursionError):
+                raise errors.ImportFileError(f"{path} is not whole JSON: {error}", path) from error
         records = []
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
@@ -109,15 +115,17 @@ def is_jsonl(text: str) -> bool:
     return 2 * sum(map(is_record, lines)) >= len(lines) > 0 and not lines[0].lstrip().startswith("[")
 
 
-def find_json_members(text: str) -> dict[str, list[tuple[int, Any]]]:
+def find_json_members(text: str, at: int = 0) -> dict[str, list[tuple[int, Any]]]:
     decoder = json.JSONDecoder()
     members: dict[str, list[tuple[int, Any]]] = {}
-    at = skip_json_space(text, skip_json_space(text, 0) + 1)
+    at = skip_json_space(text, skip_json_space(text, at) + 1)
     while text[at] != "}":
         key, at = decoder.raw_decode(text, at)
         at = skip_json_space(text, skip_json_space(text, at) + 1)
         if text[at] == "[":
             members.setdefault(key, []).extend(find_json_elements(text, at))  # a name may stand there twice
+        elif text[at] == "{" and key in WRAPPERS:
+            members |= find_json_members(text, at)
         _, at = decoder.raw_decode(text, at)
         at = skip_json_space(text, at)
         if text[at] == ",":
@@ -125,17 +133,36 @@ def find_json_members(text: str) -> dict[str, list[tuple[int, Any]]]:
     return members
 
 
-def find_json_elements(text: str, at: int) -> Iterator[tuple[int, Any]]:
+def find_json_elements(text: str, at: int, end: str = "]") -> Iterator[tuple[int, Any]]:
+    """Find the elements of a list with their lines. :param at: where it begins; before them where no bracket does"""
     decoder = json.JSONDecoder()
-    line, counted = 1 + text.count("\n", 0, at), at
+    line, counted = 1 + text.count("\n", 0, max(0, at)), max(0, at)
     at = skip_json_space(text, at + 1)
-    while text[at] != "]":
+    while text[at : at + 1] != end:
         line, counted = line + text.count("\n", counted, at), at
         value, at = decoder.raw_decode(text, at)
         yield line, value
         at = skip_json_space(text, at)
-        if text[at] == ",":
+        if text[at : at + 1] == ",":
             at = skip_json_space(text, at + 1)
+
+
+def format_first_record(path: Path) -> str:
+    """Format what the first record of a file has, for a message; empty where the file is no JSON."""
+    try:
+        value, _ = json.JSONDecoder().raw_decode(read_json_text(path).strip())
+    except (ValueError, RecursionError, errors.ImportFileError):
+        return ""
+    if isinstance(value, dict):
+        lists = (member for member in value.values() if isinstance(member, list))
+        value = next((records for records in lists if records and isinstance(records[0], dict)), value)
+    value = value[0] if isinstance(value, list) and value else value
+    return f"; its first record has {format_member_names(value)}"
+
+
+def format_member_names(record: Any) -> str:
+    """Format what a record has: `the members id, text`."""
+    return f"the members {errors.shorten_value(', '.join(record))}" if isinstance(record, dict) else "no members"
 
 
 def skip_json_space(text: str, at: int) -> int:

@@ -2,8 +2,9 @@
 
 The format is `KnowledgeGraphManager.saveGraph` of https://github.com/modelcontextprotocol/servers,
 `src/memory/index.ts`: one record per line, `{"type":"entity","name","entityType","observations":[…]}` or
-`{"type":"relation","from","to","relationType"}`. The answer of its tool `read_graph`,
-`{"entities":[…],"relations":[…]}`, is read too. It holds no times.
+`{"type":"relation","from","to","relationType"}`. Its forks name the type otherwise or not at all, and give observations
+in records of their own (`entityName`, `contents`), so members tell what a record is. The answer of its tool
+`read_graph`, `{"entities":[…],"relations":[…]}`, is read too. It holds no times.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_store import errors
 from hermes_memory_store.files.importers import json_lines
 from hermes_memory_store.files.importers.import_batch import (
     ImportBatch,
@@ -24,45 +24,50 @@ from hermes_memory_store.files.importers.import_batch import (
 )
 from hermes_memory_store.model import FactType
 
+LISTS = ("", "entities", "relations", "observations")
+
+# Members of one meaning: of the server, of calls of its tool, and of forks in Python.
+NAME = ("name", "entityName", "entity_name")
+KIND = ("entityType", "entity_type")
+RELATION = ("relationType", "relation_type")
+
+READ = (
+    "entities have name, entityType, observations; observations entityName, contents; relations from, relationType, to"
+)
+
 
 def read_mcp_memory(path: Path, taken: ImportBatch) -> None:
-    """Read all entities and relations. :raises ImportFileError: it is another JSON"""
+    """Read all entities, observations and relations. :raises ImportFileError: it is another JSON"""
     document = json_lines.load_json_document(path, taken)
-    graph = document.words
-    if graph and "type" in graph:  # a graph of one record
-        take_graph_record(taken, SourcePlace(1), graph)
-        return
-    if graph and not {"entities", "relations"} & set(graph):
-        raise errors.ImportFileError(f"{path} is no graph of the MCP memory server", path)
-    for name, kind in (("", ""), ("entities", "entity"), ("relations", "relation")):
-        take = partial(take_graph_record, kind=kind)
-        taken.take_records(document.records(name, taken), take, "a record")
-    document.note_other_lists(taken, "", "entities", "relations")
+    members = {*document.words, *document.lists}
+    is_record = "observations" not in members or members & {*NAME}
+    if document.words and is_record and not members & {"entities", "relations"}:
+        document = json_lines.JsonDocument(lists={"": [(1, document.words)]})  # a graph of one record
+    records = [(line, record) for name in LISTS for line, record in document.records(name, taken)]
+    kinds: dict[str, str] = {}
+    for _, record in records:
+        name, kind = first_text_field(record, *NAME).casefold(), first_text_field(record, *KIND)
+        if kind not in kinds.get(name, "").split(", "):
+            kinds[name] = ", ".join(filter(None, (kinds.get(name), kind)))
+    taken.take_records(records, partial(take_graph_record, kinds=kinds), "a record")
+    document.note_other_lists(taken, *LISTS)
 
 
-def take_graph_record(taken: ImportBatch, place: SourcePlace, record: dict[str, Any], kind: str = "") -> None:
-    """Add one record. :param kind: what it is where it does not say so itself"""
-    kind = kind or str(record.get("type"))
-    if kind == "entity":
-        take_graph_entity(taken, place, record)
-    elif kind == "relation":
-        names = (first_text_field(record, name) for name in ("from", "relationType", "to"))
+def take_graph_record(taken: ImportBatch, place: SourcePlace, record: dict[str, Any], kinds: dict[str, str]) -> None:
+    """Add a relation, or an entity: a value that says what it is, and a fact for each observation, by its mark."""
+    name, kind = first_text_field(record, *NAME), first_text_field(record, *KIND)
+    if {"from", "to", *RELATION} & record.keys() and not kind:
+        names = (first_text_field(record, *names) for names in (("from",), RELATION, ("to",)))
         taken.add_relation(place, *names, required="from, relationType and to")
-    else:
-        taken.add_rejection(
-            place, f"the record is of type {errors.shorten_value(kind)!r}; it must be entity or relation", kind
-        )
-
-
-def take_graph_entity(taken: ImportBatch, place: SourcePlace, record: dict[str, Any]) -> None:
-    """Add an entity: a value that says what it is, and a fact for each observation, by its mark."""
-    name, kind = first_text_field(record, "name"), first_text_field(record, "entityType")
-    observed = record.get("observations", [])
-    if not name or not isinstance(observed, list):
-        taken.add_rejection(place, "an entity needs a name, and a list of observations", record.get("name"))
         return
-    if kind:
-        taken.add_fact(place, "entity", FactType.VALUE, name, kind)
+    observed: Any = next((record[name] for name in ("observations", "contents", "content") if name in record), [])
+    observed = [observed] if isinstance(observed, str) else observed
+    if not name or not isinstance(observed, list) or not (kind or observed):
+        taken.add_rejection(place, f"the record has {json_lines.format_member_names(record)}; {READ}", name)
+        return
+    # Of all its declarations at once, since one of them would replace the other.
+    if kind_of_all := kinds.pop(name.casefold(), ""):
+        taken.add_fact(place, "entity", FactType.VALUE, name, kind_of_all)
     for observation in observed:
         # Older servers kept what was observed as objects.
         content = observation if isinstance(observation, str) else first_text_field(observation, "content", "text")

@@ -61,7 +61,10 @@ def read_mem0(path: Path, taken: ImportBatch) -> None:
         document.lists[""] = [(1, document.words)]
     left: Counter[str] = Counter()
     for name in LISTS:
-        taken.take_records(document.records(name, taken), partial(take_mem0_memory, left=left), "a memory")
+        records = document.records(name, taken)
+        if all(isinstance(text, str) for _, text in records):
+            records = [(line, {"memory": text}) for line, text in records]
+        taken.take_records(records, partial(take_mem0_memory, left=left), "a memory")
     for line, record in document.records("relations", taken):
         subject, other = first_text_field(record, "source"), first_text_field(record, "target", "destination")
         kind = first_text_field(record, "relationship", "relation")
@@ -83,7 +86,10 @@ def take_mem0_memory(taken: ImportBatch, place: SourcePlace, record: dict[str, A
     extra = extra if isinstance(extra, dict) else {}
     content = first_text_field(record, *TEXTS) or first_text_field(extra, *TEXTS)
     if not content:
-        taken.add_rejection(place, "a memory without a text", record.get("id"))
+        needed = f"a memory has a text in {', '.join(TEXTS)}"
+        taken.add_rejection(
+            place, f"the record has {json_lines.format_member_names(record)}; {needed}", record.get("id")
+        )
         return
     if first_text_field(record, "state") == "deleted":
         taken.add_skip(place, "it was deleted there")
@@ -105,15 +111,15 @@ def take_mem0_memory(taken: ImportBatch, place: SourcePlace, record: dict[str, A
     kind = guess_fact_type(*tags)
     own = first_text_field(record, "id")
     target = join_target_parts(owner_name, text_mark(own) if own else text_mark(content))
-    plain = " ".join(content.split())
+    known, plain = kind or FactType.VALUE, " ".join(content.split())
     taken.add_fact(
         place,
         "memory",
         kind,
         target,
-        " ".join([content, *(f"#{tag}" for tag in tags if guess_fact_type(tag) is FactType.VALUE)]),
+        " ".join([content, *(f"#{tag}" for tag in tags if guess_fact_type(tag) is None)]),
         # Of what mem0 keeps for good: its categories change, and the scope was not always taken from the agent.
-        uid=taken.derive_fact_uid((own,), None, " ".join(application.split()), kind, to_target(target), plain),
+        uid=taken.derive_fact_uid((own,), None, " ".join(application.split()), known, to_target(target), plain),
         scope=application or agent or None,
         created_at=parse_source_time(record.get("created_at")),
         updated_at=parse_source_time(record.get("updated_at")),

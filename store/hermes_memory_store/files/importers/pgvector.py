@@ -24,7 +24,7 @@ from hermes_memory_store.files.importers.import_batch import (
     parse_source_time,
     text_mark,
 )
-from hermes_memory_store.model import FactType, Notation
+from hermes_memory_store.model import FactType
 from hermes_memory_store.notation import memory_spec
 
 ENTRIES, TURNS = "memory_entries", "conversations"
@@ -125,17 +125,16 @@ def take_entry(taken: ImportBatch, place: SourcePlace, columns: Mapping[str, Any
         taken.add_skip(place, "the entry says nothing")
         return
     made_at, changed_at = parse_source_time(columns.get("created_at")), parse_source_time(columns.get("updated_at"))
-    facts = [Notation(FactType.VALUE, join_target_parts(kind, text_mark(content)), content)]
+    facts: list[tuple[FactType | None, str, str]] = [(None, join_target_parts(kind, text_mark(content)), content)]
     with contextlib.suppress(errors.InputError):
         lines = [line for line in content.splitlines() if line.strip()]
-        facts = [memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE) for line in lines]
+        parsed = (memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE) for line in lines)
+        facts = [(fact.type, fact.target, fact.content) for fact in parsed]
     for fact in facts:
         taken.add_fact(
             place,
             f"{kind} entry",
-            fact.type,
-            fact.target,
-            fact.content,
+            *fact,
             names=(kind,),
             theme=first_text_field(columns, "agent_identity") or None,
             created_at=made_at,

@@ -27,7 +27,7 @@ from hermes_memory_tui.cli.common_options import (
     scope_option,
     temporary_store,
 )
-from hermes_memory_tui.cli.import_report import KINDS, import_checked, print_foreign_report
+from hermes_memory_tui.cli.import_report import KINDS, SHOWN, import_checked, print_foreign_report, print_omitted_count
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.terminal_output import format_quantity
@@ -36,9 +36,6 @@ OURS = ("spec", "jsonl")
 """What this program's own `export` writes."""
 
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
-
-SHOWN_ERRORS = 20
-"""Refused lines that are printed; `--json` lists all."""
 
 
 @add_examples(
@@ -177,7 +174,12 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
     if settings.as_json:
         errors = [{"line": bad.line, **bad.error.as_dict()} for bad in report.errors]
         counts = {"created": report.created, "deduplicated": report.deduplicated, "skipped": report.skipped}
-        counts |= {"waiting": report.waiting, "masked": report.masked, "unkept": report.unkept}
+        counts |= {
+            "waiting": report.waiting,
+            "redated": report.redated,
+            "masked": report.masked,
+            "unkept": report.unkept,
+        }
         print_document({**counts, "turns": report.turns, "errors": errors, "dry_run": dry_run})
     else:
         print_import_report(report, dry_run)
@@ -188,16 +190,16 @@ def print_import_report(report: ImportReport, dry_run: bool) -> None:
     parts = [f"{verb} {format_quantity(report.created, 'fact')}", f"{report.deduplicated:,} already there"]
     parts += [format_quantity(report.turns, "turn")] if report.turns else []
     parts += [f"{report.waiting:,} quarantined (see review)"] if report.waiting else []
+    parts += [f"{report.redated:,} dated in the future and brought to now"] if report.redated else []
     parts += [f"{report.masked:,} with secrets masked"] if report.masked else []
     if report.unkept:
         parts.append(f"{format_quantity(report.unkept, 'secret')} not kept: no keyring can be reached")
     parts += [f"{report.skipped:,} purged here before and left out"] if report.skipped else []
     parts += [f"{format_quantity(len(report.errors), 'line')} refused"] if report.errors else []
     click.echo(", ".join(parts))
-    for bad in report.errors[:SHOWN_ERRORS]:
+    for bad in report.errors[:SHOWN]:
         click.echo(f"  {to_printable(str(bad))}", err=True)
-    if len(report.errors) > SHOWN_ERRORS:
-        click.echo(f"  and {len(report.errors) - SHOWN_ERRORS:,} more", err=True)
+    print_omitted_count(len(report.errors))
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from hermes_memory_tui.cli.memory.write_commands import print_tier_change, uid_a
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows, print_table
 from hermes_memory_tui.cli.terminal_output import distinct_uid_length, format_quantity, print_hanging
 from hermes_memory_tui.text.fold_phrases import explain_waiting
-from hermes_memory_tui.text.origin_text import format_voice
+from hermes_memory_tui.text.origin_text import format_voice, format_way
 
 MOST_SHOWN = 400
 """Characters of a finding that are printed; `--json` has all."""
@@ -178,10 +178,10 @@ def print_quarantined(quarantined: list[QuarantinedFact], *, unfolded: bool) -> 
     for alike in fold_waiting(quarantined):
         shown = alike if unfolded or len(alike) <= MOST_ALIKE else alike[:1]
         for row in shown:
-            when, source = format_iso_time(row.at)[:16].replace("T", " "), to_printable(row.source or "(unknown)")
+            when, source = format_iso_time(row.at)[:16].replace("T", " "), row.source or format_way(row.fact.origin)
             print_hanging(
                 f"{short_uid(row.fact.uid, length)}  ",
-                f"{when}  {row.fact.theme}  {source}  {to_printable(explain_waiting(row))}",
+                f"{when}  {row.fact.theme}  {to_printable(source)}  {to_printable(explain_waiting(row))}",
             )
             scope = f"  ({to_printable(row.fact.scope)})" if row.fact.scope else ""
             print_hanging("    ", to_printable(row.fact.notation) + scope)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from hermes_memory_store.errors import SecretUnconfirmed, StoreError, UnsafeText
+from hermes_memory_store.errors import InputError, SecretUnconfirmed, StoreError, UnsafeText
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.intake.spans import to_secret_placeholder
 from hermes_memory_store.model import ChangeResult, Fact, WriteResult
@@ -66,20 +66,31 @@ def write_command(
                 print_write_result(result)
             return
         written: list[WriteResult] = []
+        refused: list[tuple[int, InputError]] = []
         try:
             for number, line in stdin_fact_lines():
                 try:
                     theme = settings.writing_theme(store, line)
                     written.append(store.facts.write(theme, line, scope=scope, split=split, confirmed=yes))
+                except InputError as error:
+                    refused.append((number, error))
+                    if not settings.as_json:
+                        click.echo(to_printable(f"line {number}: {error.message}"), err=True)
+                    continue
                 except StoreError as error:
                     error.message = f"line {number}: {error.message}; the lines before it were written"
                     raise
                 if not settings.as_json:
                     print_write_result(written[-1])
         finally:
-            # What was acknowledged is told even when a later line is refused.
+            # What was acknowledged is told even when another line is refused.
             if settings.as_json:
-                print_document({"written": [write_result_json(result) for result in written]})
+                errors = [{"line": number, **error.as_dict()} for number, error in refused]
+                print_document({"written": [write_result_json(result) for result in written], "errors": errors})
+        if refused:
+            number, first = refused[0]
+            first.message = f"line {number}: {first.message}; of all lines {len(refused):,} refused, the others written"
+            raise first
 
 
 def refuse_no_fact(line: str) -> None:
