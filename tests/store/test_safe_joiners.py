@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store import safe_text
 from hermes_memory_store.errors import UnsafeText
-from hermes_memory_store.intake.detectors.secrets import find_secrets_behind
+from hermes_memory_store.intake.detectors.secrets import find_secrets
 from hermes_memory_store.intake.intake import to_listed_name
 
 WRITTEN = [
@@ -59,5 +59,5 @@ def test_a_listed_name_is_clean_and_stays_as_it_is(text: str) -> None:
 @given(st.integers(0, len(TOKEN) - 1), st.sampled_from("\u200b\u2060\u202e\u00ad"))
 def test_a_secret_is_found_behind_what_hides_in_it(place: int, hidden: str) -> None:
     text = f"use {TOKEN[:place]}{hidden}{TOKEN[place:]} here"
-    (span,) = find_secrets_behind("", text)
+    (span,) = find_secrets("", text)
     assert not set(TOKEN[8:]) & set(text[: span.start].removeprefix("use ") + text[span.end :].removesuffix(" here"))

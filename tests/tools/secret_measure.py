@@ -1,8 +1,11 @@
 """How many secrets written apart from the rules are masked whole: `python -m tests.tools.secret_measure`.
 
-The three lists beside `test_secret_recall.py` hold invented texts; `[[…]]` stands around a secret and `{a40}` for forty drawn
-letters and digits. Half of the lines, chosen by their digest, were looked at while the rules were written (`dev`); the other
-half was only counted. The lists were written before the rules that they measure.
+The lists beside `test_secret_recall.py` hold invented texts; `[[…]]` stands around a secret, `{a40}` for forty drawn letters
+and digits, and a target may stand before a tab.
+
+Half of the lines, chosen by their digest, and all below `# Looked at` were looked at while the rules were written (`dev`); the
+others were only counted. Ten of `secret_forms.txt` and `secret_prose.txt` that were missed were looked at later, which flatters
+these two. The lists were written before the rules that they measure.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import json
 import random
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,6 +49,7 @@ ALPHABETS = {
     "l": LOWER + DIGITS,
     "L": UPPER + DIGITS,
     "T": UPPER + "234567",
+    "c": LOWER + UPPER + DIGITS + "./",
     "g": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
     "p": LOWER + UPPER + DIGITS + "!#%^&*",
     "k": LOWER + DIGITS + "!@#%^&*(-_=+)",
@@ -54,7 +59,7 @@ MIXED = {"a", "u", "b", "B", "l", "L", "H", "h", "k", "p"}
 
 PEM_BREAKS = {"pem": "\n", "pemn": "\\n", "pems": " "}
 
-HOLE = re.compile(r"\{(pwu|pw|pp|ph|word|U|jwt|pem[ns]?|b64|[hHatubBdlLTgkp])(:[\w ]+|\d*)\}")
+HOLE = re.compile(r"\{(pwu|pw|pp|ph|word|U|jwt|pem[ns]?|b64|[hHatubBcdlLTgkp])(:[\w ]+|\d*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,12 @@ class SecretText:
     """As it stands in the list."""
     text: str
     spans: tuple[TextSpan, ...]
+    target: str = "note"
     held_out: bool = False
     """Whether the line was only counted."""
+
+    def find(self) -> list[TextSpan]:
+        return find_secrets(self.target, self.text)
 
 
 class SecretDraw:
@@ -136,7 +145,8 @@ def to_texts(lines: str) -> list[SecretText]:
 
 def to_secret_text(line: str) -> SecretText:
     """Fill the holes of a line."""
-    filled = HOLE.sub(SecretDraw(line).fill, line.replace("\\n", "\n"))
+    target, tab, content = line.partition("\t")
+    filled = HOLE.sub(SecretDraw(line).fill, (content if tab else line).replace("\\n", "\n"))
     parts = re.split(r"(\[\[|\]\])", filled)
     text, start, spans = "", 0, []
     for part in parts:
@@ -146,36 +156,57 @@ def to_secret_text(line: str) -> SecretText:
             spans.append(TextSpan(start, len(text)))
         else:
             text += part
-    return SecretText(line, text, tuple(spans))
+    return SecretText(line, text, tuple(spans), target if tab else "note")
 
 
 def is_masked_whole(one: SecretText) -> bool:
     """Check whether all of every secret is within what is found, and no more than half of the rest."""
-    found = find_secrets("note", one.text)
+    found = one.find()
     whole = all(any(span.start <= secret.start and secret.end <= span.end for span in found) for secret in one.spans)
     rest = len(one.text) - sum(end - start for start, end in one.spans)
     more = sum(end - start for start, end in found) - sum(end - start for start, end in one.spans)
     return whole and more <= rest / 2
 
 
+def is_masked_exactly(one: SecretText) -> bool:
+    """Check whether the secrets are masked, and nothing else: no name, no quote, no rest of the sentence."""
+    return tuple(one.find()) == one.spans
+
+
+def is_left_alone(one: SecretText) -> bool:
+    return not one.find()
+
+
+def read_references() -> list[SecretText]:
+    """Read the placeholders and references, each under targets that announce a password, a key and nothing."""
+    return [
+        replace(one, target=target)
+        for one in read_secret_texts("secret_references.txt")
+        for target in ("env.db_password", "api_key", "note")
+    ]
+
+
 def main(half: str) -> None:
     """Print the figures, and with `dev` the misses of the half that was looked at."""
     rows: list[tuple[object, ...]] = []
-    for name, good in (("secret_forms.txt", True), ("secret_prose.txt", True), ("secret_lookalikes.txt", False)):
-        texts = read_secret_texts(name)
+    lists: list[tuple[str, list[SecretText], Callable[[SecretText], bool]]] = [
+        ("forms", read_secret_texts("secret_forms.txt"), is_masked_whole),
+        ("settings", read_secret_texts("secret_settings.txt"), is_masked_exactly),
+        ("prose", read_secret_texts("secret_prose.txt"), is_masked_whole),
+        ("lookalikes", read_secret_texts("secret_lookalikes.txt"), is_left_alone),
+        ("references", read_references(), is_left_alone),
+    ]
+    for name, texts, is_right in lists:
         for held_out in (False, True):
             part = [one for one in texts if one.held_out is held_out]
-            hits = [one for one in part if (is_masked_whole(one) if good else find_secrets("note", one.text))]
-            share = f"{len(hits) / len(part):.0%}"
-            rows.append(
-                (name.removesuffix(".txt"), "held out" if held_out else "chosen on", len(hits), len(part), share)
-            )
+            wrong = [one for one in part if not is_right(one)]
+            share = f"{len(wrong) / len(part):.1%}"
+            rows.append((name, "held out" if held_out else "chosen on", len(wrong), len(part), share))
             if half == "dev" and not held_out:
-                for one in part:
-                    if (one not in hits) is good:
-                        found = [one.text[slice(*span)][:40] for span in find_secrets("note", one.text)]
-                        print("   ", one.text.replace("\n", "\\n")[:150], found)
-    table(("texts", "half", "masked", "of", "share"), rows)
+                for one in wrong:
+                    found = [one.text[slice(*span)][:60] for span in one.find()]
+                    print("   ", one.target, "|", one.text.replace("\n", "\\n")[:150], found)
+    table(("texts", "half", "wrong", "of", "share"), rows)
 
 
 if __name__ == "__main__":

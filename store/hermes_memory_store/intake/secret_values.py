@@ -20,12 +20,13 @@ SECRET_PATTERNS = DataFile(
     patterns=3,
     formats=2,
     beside=3,
+    translations=2,
 )
 
 VALUES = NamedPatterns(SECRET_PATTERNS, "values")
 
 QUOTE_GROUPS = ("escaped", "double", "single", "tick", "french", "german", "curly")
-OPENING, CLOSING = "([{<\"'`«„“‘", ".,;:?)]}>\"'`»”’"
+OPENING, CLOSING = "([{<\"'`«„“‘「『", ".,;:?)]}>\"'`»”’」』"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 SHORTEST_PASSWORD = 6
@@ -71,11 +72,7 @@ def is_secret_reference(value: str) -> bool:
         not value.strip("-_.*…‹›•·xX")
         or VALUES.reference.fullmatch(value)
         or VALUES.placeholder.fullmatch(value)
-        or "****" in value
-        or "…" in value
-        or "..." in value
         or VALUES.repeated.search(value)
-        or re.match(r"(?i)<|your[-_]", value)
     )
 
 
@@ -93,6 +90,7 @@ def is_random_value(value: str) -> bool:
     """Check whether a value looks random: three of lower case, upper case, digits and signs; or two, and long."""
     if (
         len(value) < SHORTEST_RANDOM
+        or " " in value
         or is_secret_reference(value)
         or is_ordinary_value(value)
         or VALUES.uuid.fullmatch(value)
@@ -168,6 +166,15 @@ def is_passphrase(value: str) -> bool:
         4 <= len(words) <= 10
         and all(re.fullmatch(r"[a-zäöüßàâçéèêëîïôûùñáíóú]{3,12}", word) for word in words)
         and SECRET_PATTERNS.words["words", "sentence"].isdisjoint(words)
+    )
+
+
+def is_word_password(value: str) -> bool:
+    """Check whether a value is a row of words, none of them of a sentence or of what announces a secret."""
+    return (
+        VALUES.word_row.fullmatch(value) is not None
+        and is_stated_secret(value)
+        and SECRET_PATTERNS.words["words", "sentence"].isdisjoint(value.lower().split())
     )
 
 

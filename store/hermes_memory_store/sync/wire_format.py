@@ -234,13 +234,13 @@ class VersionPayload:
 
 def hide_secrets(value: Any, target: str = "") -> Any:
     """Return a JSON value without the secrets of its texts. :param target: of the fact whose content it is"""
-    from hermes_memory_store.intake.detectors.secrets import find_secrets_behind
+    from hermes_memory_store.intake.detectors.secrets import find_secrets
 
     if isinstance(value, dict):
         return {hide_secrets(key): hide_secrets(item) for key, item in value.items()}
     if isinstance(value, list):
         return [hide_secrets(item) for item in value]
-    spans = find_secrets_behind(target, value) if isinstance(value, str) else ()
+    spans = find_secrets(target, value) if isinstance(value, str) else ()
     return replace_text_spans(value, [(span, to_secret_placeholder(NOT_KEPT)) for span in spans]) if spans else value
 
 

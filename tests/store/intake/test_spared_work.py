@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store.intake.detectors.orders import load_order_patterns
-from hermes_memory_store.intake.detectors.secrets import find_secrets_behind, may_hold_secret
+from hermes_memory_store.intake.detectors.secrets import find_secrets, may_hold_secret
 from hermes_memory_store.intake.patterns import REQUIRED_WORDS, SparedPatterns, WordIndex, load_required_words
 from hermes_memory_store.intake.scorer import load_signal_patterns, replace_addresses
 from hermes_memory_store.intake.text_folding import find_readings
@@ -36,7 +36,7 @@ def test_one_look_leaves_no_secret_out() -> None:
 @settings(max_examples=example_count(300), deadline=None)
 def test_where_there_may_be_no_secret_none_is_found(content: str, target: str) -> None:
     if not may_hold_secret(f"{target} {content}"):
-        assert find_secrets_behind(target, content) == find_secrets_behind("", target) == []
+        assert find_secrets(target, content) == find_secrets("", target) == []
 
 
 def find_places(patterns: SparedPatterns, text: str) -> list[int]:
@@ -113,7 +113,7 @@ def test_required_words_are_read_from_the_pattern(pattern: str, words: tuple[tup
 @pytest.mark.parametrize(
     "check",
     [
-        lambda text: find_secrets_behind("note", text),
+        lambda text: find_secrets("note", text),
         lambda text: find_rule_suspicion("note", text),
         lambda text: find_scored_suspicion("note", text),
     ],

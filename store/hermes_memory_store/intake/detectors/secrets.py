@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import islice
 
 from hermes_memory_store import safe_text
@@ -41,10 +41,12 @@ from hermes_memory_store.intake.secret_values import (
     is_stated_secret,
     is_strong_password,
     is_strong_secret,
+    is_word_password,
     trim_phrase_value,
     trim_value_span,
 )
 from hermes_memory_store.intake.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
+from hermes_memory_store.intake.text_folding import to_spaced_words
 from hermes_memory_store.model import Suspicion
 from hermes_memory_store.safe_text import load_pattern
 
@@ -72,6 +74,8 @@ LONG = 15
 DIGIT = re.compile(r"\d")
 
 SEAL_HINTS = ("ENC[", "SHA256:", "sha256", "sha384", "sha512")
+
+UNWORDED = ("PRIVATE KEY", "$")
 
 RANDOM_BITS = 3.5
 """Bits per character of a token in which one character is repeated; what only shows a form has fewer."""
@@ -110,7 +114,7 @@ GATES: dict[str, Callable[[str], bool]] = {
     "driver": lambda text: "@tcp" in text or "@unix" in text,
     "at": lambda text: "@" in text,
     "dash": lambda text: " -" in text,
-    "program": lambda text: " -" in text or "/user:" in text,
+    "program": lambda text: " -" in text or "/user:" in text or "/p:" in text or "net user" in text,
     "colons": lambda text: text.count(":") >= PGPASS_COLONS,
     "query": lambda text: "=" in text and "?" in text,
     "cookie": lambda text: "=" in text and "ookie" in text,
@@ -130,51 +134,89 @@ class SecretDetector(Detector):
 
     def find(self, passage: Passage) -> Iterator[Finding]:
         if may_hold_secret(f"{passage.target} {passage.content}"):
-            for span in find_secrets_behind(passage.target, passage.content):
+            for span in find_secrets(passage.target, passage.content):
                 yield Finding(span, SECRET)
 
 
 DETECTOR = SecretDetector()
 
 
-def find_secrets_behind(target: str, content: str) -> list[TextSpan]:
-    """Return the spans of secrets as `find_secrets` does, also where hidden characters stand within one."""
-    hidden = set() if content.isascii() else safe_text.find_hidden_places(content)
-    if not hidden:
-        return find_secrets(target, content)
-    places = [place for place in range(len(content)) if place not in hidden]
-    shown = "".join(content[place] for place in places)
-    return [TextSpan(places[start], places[end - 1] + 1) for start, end in find_secrets(target, shown)]
-
-
 def find_secrets(target: str, content: str) -> list[TextSpan]:
     """Return the spans of secrets in a fact's content, in order and without overlaps; none in an ordinary fact.
 
+    They are found also where hidden characters stand within one.
+
     :param target: of the fact: `db.password` announces one as `DB_PASSWORD=` does
     """
+    if content.isascii() and target.isascii():
+        return find_plain_secrets(target, content)
+    hidden = safe_text.find_hidden_places(content)
+    shown = [place for place in range(len(content)) if place not in hidden]
+    text, places = translate_words("".join(content[place] for place in shown))
+    return [
+        TextSpan(shown[places[start]], shown[places[end - 1]] + 1)
+        for start, end in find_plain_secrets(translate_words(target)[0], text)
+    ]
+
+
+def translate_words(text: str) -> tuple[str, list[int]]:
+    """Return a text with the words of other scripts that the patterns need in English, and the place of each character."""
+    words = [row[0] for row in SECRET_PATTERNS.sections["translations"]]
+    pieces, places, end = [], [], 0
+    for match in load_translations().finditer(text):
+        word = f" {words[(match.lastindex or 0) - 1]} "
+        pieces += [text[end : match.start()], word]
+        places += [*range(end, match.start()), *[min(match.start(), len(text) - 1)] * len(word)]
+        end = match.end()
+    return "".join([*pieces, text[end:]]), [*places, *range(end, len(text))]
+
+
+@cache
+def load_translations() -> re.Pattern[str]:
+    return re.compile("|".join(f"({pattern})" for _, pattern in SECRET_PATTERNS.sections["translations"]))
+
+
+def find_plain_secrets(target: str, content: str) -> list[TextSpan]:
     announced = has_secret_hint(f"{target} {content}".lower(), "announced")
     long = max(map(len, content.split()), default=0) >= LONG
     text = content
     if long and has_hint(content, SEAL_HINTS):
-        text = VALUES.sealed.sub(lambda match: FILLER * len(match[0]), content)
-    text = blank_secret_marks(text)
+        text = VALUES.sealed.sub(blank, content)
+    text = CONTEXT.stand_in.sub(blank, blank_secret_marks(text))
     spans = [*find_gated_secrets(text, DIGIT_GATES)] if DIGIT.search(content) else []
     if announced or long or "@" in content or " -" in content:
         # A word may be a token that is not made of words and numbers.
         words = VALUES.token.findall(text) if long else ()
-        if any(not is_chosen_name(word) or VALUES.letters.search(word) for word in words) or "PRIVATE KEY" in text:
+        if any(not is_chosen_name(word) or VALUES.letters.search(word) for word in words) or has_hint(text, UNWORDED):
             spans += [span for row in find_hinted_patterns(text) for span in find_pattern_secrets(row, text)]
         spans += find_gated_secrets(text, CODED_GATES)
     if announced:
         spans += [*find_gated_secrets(text, ("header",)), *find_announced_secrets(text)]
-        if find_secret_kind(target) is not None:
-            lead = f"{target}: "
-            spans += [
-                TextSpan(start - len(lead), end - len(lead))
-                for start, end in find_announced_secrets(lead + text)
-                if start >= len(lead)
-            ]
+    spans += find_target_secrets(target, text)
     return merge_text_spans(span for span in spans if text[span.start : span.end].strip(FILLER))
+
+
+def blank(match: re.Match[str]) -> str:
+    return FILLER * len(match[0])
+
+
+def find_target_secrets(target: str, text: str) -> Iterator[TextSpan]:
+    """Find what the target announces, unless the text consists of settings of which one has such a name itself."""
+    settings = list(CONTEXT.setting.finditer(text))
+    if any(find_secret_kind(setting["name"]) for setting in settings):
+        return
+    plain = SECRET_PATTERNS.words["words", "tail"] | {"key"}
+    starts = [setting.end() for setting in settings if setting.start() and setting["name"].lower() in plain]
+    first = settings[0]["name"] if settings and settings[0].start() == 0 else ""
+    start = settings[0].end() if first and not is_ordinary_value(first) else 0
+    searches: list[tuple[str, int, Callable[[str], Iterator[TextSpan]]]]
+    searches = [(to_spaced_words(f"{target} {first}"), start, partial(find_gated_secrets, gates=("code",)))]
+    if find_secret_kind(target) is not None:
+        searches += [(target, start, find_announced_secrets) for start in (start, *starts[:MOST_OPERATORS])]
+    for lead, start, find in searches:
+        shift = start - len(lead) - 2
+        spans = find(f"{lead}: {text[start:]}")
+        yield from (TextSpan(span.start + shift, span.end + shift) for span in spans if span.start + shift >= start)
 
 
 def find_secret_texts(target: str, content: str) -> list[str]:
@@ -286,10 +328,11 @@ def judge_setting(match: re.Match[str]) -> Iterator[TextSpan]:
         yield TextSpan(*match.span("bare"))
 
 
-def judge_cookie(match: re.Match[str]) -> Iterator[TextSpan]:
-    for pair in CONTEXT.cookie_pair.finditer(match.string, *match.span("pairs")):
-        if is_random_or_uuid(pair["secret"]):
-            yield TextSpan(*pair.span("secret"))
+def judge_each(match: re.Match[str], *, part: str, is_secret: Callable[[str], bool]) -> Iterator[TextSpan]:
+    """Judge what the pattern `part` matches within the last group, one by one."""
+    for one in getattr(CONTEXT, part).finditer(match.string, *match.span(match.lastgroup or 0)):
+        if is_secret(one["secret"]):
+            yield TextSpan(*one.span("secret"))
 
 
 def judge_header(match: re.Match[str]) -> Iterator[TextSpan]:
@@ -312,12 +355,14 @@ JUDGES: dict[str, Callable[[re.Match[str]], Iterator[TextSpan]]] = {
     "stated": judge_by_value(is_stated_secret),
     "password": judge_by_value(is_password),
     "random": judge_by_value(is_random_or_uuid),
+    "strong": judge_by_value(is_strong_secret),
     "phrase": judge_phrase,
     "loose": partial(judge_phrase, is_loose=True),
     "assignment": judge_assignment,
     "option": judge_option,
     "setting": judge_setting,
-    "cookie": judge_cookie,
+    "cookie": partial(judge_each, part="cookie_pair", is_secret=is_random_or_uuid),
+    "codes": partial(judge_each, part="code_group", is_secret=bool),
     "header": judge_header,
     "address": judge_address,
 }
@@ -327,7 +372,7 @@ def is_secret_value(
     value: str, kind: SecretKind, *, tight: bool = False, connection: bool = False, name: str = ""
 ) -> bool:
     """Check whether a value is the secret its name announces. :param tight: given as `NAME=value`, with no space between"""
-    if is_secret_reference(value) or is_ordinary_value(value) or CONTEXT.url.match(value):
+    if not is_stated_secret(value) or to_spaced_words(value).lower() in to_spaced_words(name).lower():
         return False
     if kind is SecretKind.PASSWORD:
         if connection:
@@ -408,8 +453,12 @@ def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) ->
                 return
             is_prose = word["bare"] is None and not operator[0].strip(" \t").startswith(("=", ":"))
             is_quoted_word = is_prose and len(value) >= SHORTEST_PASSWORD and is_stated_secret(value)
-            if is_quoted_word or is_password(value):
+            if is_quoted_word or is_password(value) or (word["bare"] is None and is_word_password(value)):
                 yield span
+                return
+            words = CONTEXT.words.match(text, span.start)
+            if words is not None and is_word_password(words[0]):
+                yield TextSpan(*words.span())
                 return
         elif direct and len(cue[0]) > len("secrets") and VALUES.uuid.fullmatch(value):
             yield span
@@ -434,8 +483,9 @@ def find_near_cue(
         if span is None:
             continue
         value = text[span.start : span.end]
-        quoted = kind is SecretKind.PASSWORD and word["bare"] is None
-        if quoted and CONTEXT.link.fullmatch(text, cue.end(), word.start()) and is_password(value):
+        is_quoted = kind is SecretKind.PASSWORD and word["bare"] is None
+        is_direct = is_quoted and CONTEXT.link.fullmatch(text, cue.end(), word.start()) is not None
+        if is_direct and (is_password(value) or is_word_password(value)):
             yield span
         if (is_strong_secret if kind is SecretKind.KEY else is_strong_password)(value):
             yield span
