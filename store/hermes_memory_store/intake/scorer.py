@@ -39,7 +39,7 @@ LONGEST_SENTENCE = 160
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\s*\n\s*(?=\n|[-*+>#]|\d+[.)])")
 
 ASSIGNMENT = re.compile(r"^(?:export )?\w+ ?[=:] ?(?!(?:[^\W_]+[_-]){4})\S*$")
-"""A sentence that is a setting orders nothing; a value of five words may."""
+"""A sentence that is a setting; a value of five words may be an order."""
 
 CLAUSE_END = re.compile(r"(?<=[,:])\s+|\s+(?=[—–(])|(?<=[，：、])")
 
@@ -58,7 +58,7 @@ ADDRESSES = NamedPatterns(SIGNALS, "addresses")
 SIGNAL_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
 NEGATED_WORDS = 3
-"""Words after a negation that it turns: `never write tokens`."""
+"""Words after a negation that it turns: `never write tokens`; and as many after an `or` that follows soon."""
 
 LONGEST_WORD = 24
 
@@ -158,9 +158,7 @@ def split_sentences(text: str) -> list[str]:
     parts = []
     for sentence in SENTENCE_END.split(text):
         run = ""
-        for clause in (
-            CLAUSE_END.split(sentence) if len(sentence) > LONGEST_SENTENCE else (ASSIGNMENT.sub("", sentence),)
-        ):
+        for clause in CLAUSE_END.split(sentence) if len(sentence) > LONGEST_SENTENCE else (drop_statement(sentence),):
             if run and len(run) + len(clause) >= LONGEST_SENTENCE:
                 parts.append(run)
                 run = ""
@@ -174,6 +172,11 @@ def split_sentences(text: str) -> list[str]:
 def score_text(text: str) -> tuple[float, TextFeatures]:
     """Return the score of a text's strongest reading, and its features."""
     return max(map(score_sentences, find_readings(text)), key=itemgetter(0))
+
+
+def drop_statement(sentence: str) -> str:
+    """Return a sentence, empty where it is a setting, or says whose an address is: that orders nothing."""
+    return "" if ASSIGNMENT.match(sentence) or ADDRESSES.statement.match(sentence) else sentence
 
 
 def score_sentences(text: str) -> tuple[float, TextFeatures]:
@@ -264,10 +267,10 @@ def find_signals(text: str) -> tuple[list[Signal], list[str]]:
     """Return the signals of a folded text whose addresses are replaced, in order, and its words; `no-…` after a negation."""
     words = SIGNAL_WORD.findall(text)
     signals: list[Signal] = []
-    negations = SIGNALS.words["negations", "negation"]
+    negations, joiners = (SIGNALS.words["negations", name] for name in ("negation", "or"))
     negated_until = -1
     for place, word in enumerate(words):
-        if word in negations:
+        if word in negations or (word in joiners and place - NEGATED_WORDS <= negated_until):
             negated_until = place + NEGATED_WORDS
         for name in find_word_signals(word) if len(word) <= LONGEST_WORD else ():
             signals.append(Signal(place, f"no-{name}" if place <= negated_until else name))
