@@ -214,6 +214,14 @@ def test_text_of_ten_megabytes_is_refused_with_its_length(ask: Ask, tell: Tell, 
     assert len(answer.err) < 1000
     report = tell("import", "-", stdin=b"C[ok]: fine\nC[a]: " + b"x" * 10_000_000 + b"\n")
     assert (report["created"], len(report["errors"])) == (1, 1)
+    several = ask("write", "-", "--json", stdin=b"C[b]: one\nC[a]: " + b"x" * 10_000 + b"\nnonsense\nC[c]: three\n")
+    assert (several.code, [one["line"] for one in several.document["errors"]]) == (1, [2, 3])
+    assert [one["notation"] for one in several.document["written"]] == ["C[b]: one", "C[c]: three"]
+
+
+def test_an_import_of_which_every_line_is_refused_fails(ask: Ask, uid: str) -> None:
+    answer = ask("import", "-", "--json", stdin=b"V[key ghp_16C7e42F292c6912E7710c838347Ae178B4a]: x\n")
+    assert (answer.code, answer.document["created"], len(answer.document["errors"])) == (1, 0, 1)
 
 
 def test_a_broken_policy_file_names_its_line(ask: Ask, home: Path) -> None:

@@ -35,6 +35,8 @@ from hermes_memory_tui.cli.terminal_output import format_quantity
 OURS = ("spec", "jsonl")
 """What this program's own `export` writes."""
 
+COUNTS = ("created", "deduplicated", "skipped", "waiting", "redated", "masked", "unkept", "turns")
+
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
 
 
@@ -173,16 +175,12 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
         return
     if settings.as_json:
         errors = [{"line": bad.line, **bad.error.as_dict()} for bad in report.errors]
-        counts = {"created": report.created, "deduplicated": report.deduplicated, "skipped": report.skipped}
-        counts |= {
-            "waiting": report.waiting,
-            "redated": report.redated,
-            "masked": report.masked,
-            "unkept": report.unkept,
-        }
-        print_document({**counts, "turns": report.turns, "errors": errors, "dry_run": dry_run})
+        counts = {name: getattr(report, name) for name in COUNTS}
+        print_document({**counts, "errors": errors, "dry_run": dry_run})
     else:
         print_import_report(report, dry_run)
+    if report.errors and not (report.created or report.deduplicated or report.skipped or report.turns):
+        raise click.exceptions.Exit(1)
 
 
 def print_import_report(report: ImportReport, dry_run: bool) -> None:
