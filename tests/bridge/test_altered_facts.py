@@ -38,6 +38,7 @@ TAMPERED = {
         "UPDATE facts SET scope_id = (SELECT id FROM scopes WHERE label = 'release') WHERE target = 'host'",
         ["host"],
     ),
+    "what no origin has": ("""UPDATE facts SET origin_detail = '{"odd":1}' WHERE target = 'host'""", ["host"]),
     "whose words it is": ("""UPDATE facts SET origin_detail = '{"voice":"said"}' WHERE target = 'host'""", ["host"]),
 }
 

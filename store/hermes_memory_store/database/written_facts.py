@@ -15,18 +15,7 @@ if TYPE_CHECKING:
 
     from hermes_memory_store.places.place_reading import Ask
 
-NAMES = (
-    "theme_id",
-    "origin_id",
-    "type",
-    "target",
-    "content",
-    "tier",
-    "pinned",
-    "created_at",
-    "updated_at",
-    "verdict",
-)
+NAMES = ["theme_id", "origin_id", "type", "target", "content", "tier", "pinned", "created_at", "updated_at", "verdict"]
 """Links are not compared: a purge takes out what they led to."""
 
 HELD = f"""

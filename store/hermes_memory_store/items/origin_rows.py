@@ -20,6 +20,7 @@ from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.written_facts import parse_words
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.intake import to_listed_name, to_masked_name
 from hermes_memory_store.items.project_rows import ensure_project, fold_project_name, project_key, project_words
@@ -177,7 +178,7 @@ class OriginRows:
             origin = self._known.get(key, UNKNOWN_ORIGIN)
         if detail is None:
             return origin
-        words = json.loads(detail)
+        words = {name: value for name, value in parse_words(detail).items() if name in DETAILS}
         return replace(origin, **words | {"turns": tuple(words.get("turns", ()))})
 
     def complete(self, origin: Origin | None, session: Session | None) -> Origin:
