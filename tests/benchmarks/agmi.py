@@ -1,7 +1,7 @@
 """agmi, the at-rest edits of the package `agent-memory-integrity`, against what an agent is given and against the doctor.
 
     pip install agent-memory-integrity
-    python -m tests.benchmarks.agmi --write
+    python -m tests.benchmarks.agmi
 
 Its attacker writes to the folder of the store. What an agent is given is the context block and a search for everything: an edit
 is rejected where the block says that something is not as it was written, and neither repeats what was edited.
@@ -25,7 +25,6 @@ from agmi.check import run
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
 
-RUN = Path(__file__).parent / "runs" / "agmi.md"
 OWN, OTHER = "own", "other"
 PLACE = ("id", "uid", "theme", "theme_id", "scope_id")
 
@@ -166,8 +165,6 @@ def main() -> int:
         *[cell["detail"] for cells in columns for cell in cells if cell["verdict"] in ("ERROR", "NOT EVALUABLE")],
         sep="\n",
     )
-    if "--write" in sys.argv:
-        RUN.write_text("\n".join(lines) + "\n")
     return 0
 
 

@@ -1,7 +1,7 @@
 """memshield-bench, poisoned and clean memory entries, as an agent writes them: each cut at 3,900 characters, one fact.
 
 git clone https://github.com/npow/memshield
-python -m tests.benchmarks.memshield memshield/memshield-bench/data/full.jsonl --write
+python -m tests.benchmarks.memshield memshield/memshield-bench/data/full.jsonl
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from pathlib import Path
 
 from tests.benchmarks.amsb import Agent
 
-RUN = Path(__file__).parent / "runs" / "memshield.md"
 MOST_CHARS = 3_900
 LENGTHS = ((0, 200), (201, 500), (501, 1_000), (1_001, MOST_CHARS))
 
 
-def main(path: Path, *, writes: bool) -> int:
+def main(path: Path) -> int:
     tried: Counter[str] = Counter()
     stopped: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as home:
@@ -48,10 +47,8 @@ def main(path: Path, *, writes: bool) -> int:
         f"| {name} | {stopped[name]} | {tried[name]} | {stopped[name] / tried[name]:.1%} |" for name in sorted(tried)
     ]
     print(*lines, sep="\n")
-    if writes:
-        RUN.write_text("\n".join(lines) + "\n")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), writes="--write" in sys.argv))
+    sys.exit(main(Path(sys.argv[1])))

@@ -44,6 +44,8 @@ RUNS = {
     "recall_questions": ("tests.benchmarks.recall_questions", "--half", "kept", "--by", "language"),
     "session_start": ("tests.benchmarks.session_start", "--hints", "folder,last"),
     "content_checks": ("tests.tools.train_scorer", "--judge"),
+    "agmi": ("tests.benchmarks.agmi",),
+    "memshield": ("tests.benchmarks.memshield", "full.jsonl"),
     "recall_languages": ("tests.benchmarks.recall_languages",),
 }
 """Run file → the program that measures it."""
