@@ -609,6 +609,9 @@ class ChangeResult:
 
     uids: tuple[Uid, ...]
     seqs: tuple[int, ...]
+    masked: tuple[str, ...] = ()
+    unkept: int = 0
+    """Both as of a write."""
 
 
 @dataclass(frozen=True, slots=True)

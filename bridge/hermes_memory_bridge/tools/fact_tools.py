@@ -18,6 +18,7 @@ from hermes_memory_bridge.toolkit.tool_results import (
     to_origin_data,
 )
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, OBJECT, OBJECTS, TEXT, tool
+from hermes_memory_bridge.tools.write_tool import format_masked
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import FactConflict, UnknownFact
 from hermes_memory_store.intake.intake import to_given_name
@@ -52,11 +53,12 @@ def memory_edit(
     fact = connection.find_fact(uid)
     if fact.tier is Tier.QUARANTINED:
         raise FactConflict("this fact waits for a person to look at it and cannot be edited by an agent", fact.uid)
-    connection.store.facts.edit(fact.uid, content, actor=actor, theme=fact.theme, source=connection.source)
+    changed = connection.store.facts.edit(fact.uid, content, actor=actor, theme=fact.theme, source=connection.source)
     edited = connection.store.facts.get(fact.uid, theme=fact.theme)
     gauge = connection.store.tiers.gauge(fact.theme)
+    lines = [f"edited: {short_uid(edited.uid)}", edited.notation, f"gauge: {gauge.pct:.1f}%"]
     return ToolResult(
-        f"edited: {short_uid(edited.uid)}\n{edited.notation}\ngauge: {gauge.pct:.1f}%",
+        "\n".join([*lines, *format_masked(connection, changed)]),
         {"uid": edited.uid, "fact": to_fact_data(edited), "gauge": to_gauge_data(gauge)},
     )
 

@@ -10,7 +10,7 @@ from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, 
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, TEXT, TEXTS, tool
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, SourceRefused, StoreError
 from hermes_memory_store.intake.spans import NOT_KEPT, to_secret_placeholder
-from hermes_memory_store.model import Actor, Fact, Origin, Relief, Session, Suspicion, WriteResult
+from hermes_memory_store.model import Actor, ChangeResult, Fact, Origin, Relief, Session, Suspicion, WriteResult
 from hermes_memory_store.notation.memory_spec import find_target
 from hermes_memory_store.uids import short_uid
 
@@ -80,7 +80,8 @@ def memory_write(
             "action: inform the user that pinned facts fill the memory.",
         )
     if result.suspicion is not None:
-        return to_quarantine_result(result.fact, result.suspicion)
+        answer = to_quarantine_result(result.fact, result.suspicion)
+        return replace(answer, text="\n".join([answer.text, *format_masked(connection, result)]))
     connection.store.fact_uses.note_written(session, result.fact)
     return ToolResult(
         "\n".join([format_write_result(result), *format_masked(connection, result)]),
@@ -99,7 +100,7 @@ def memory_write(
     )
 
 
-def format_masked(connection: Connection, result: WriteResult) -> list[str]:
+def format_masked(connection: Connection, result: WriteResult | ChangeResult) -> list[str]:
     """Format which secrets were masked; of those that nothing keeps, why, and how to allow a file."""
     names = [*result.masked, NOT_KEPT] if result.unkept else result.masked
     lines = [f"masked: {to_secret_placeholder(name)}" for name in names]
@@ -107,7 +108,7 @@ def format_masked(connection: Connection, result: WriteResult) -> list[str]:
         vault = connection.store.intake.vault
         reason = vault.unkept_reason if vault is not None else None
         lines.append(
-            f"NOT kept: {result.unkept} masked secret(s), lost unless the user keeps them elsewhere"
+            f"NOT kept: {result.unkept} masked secret(s): the value is gone, lost unless the user keeps it elsewhere"
             + (f"; {reason}" if reason else "")
         )
     return lines

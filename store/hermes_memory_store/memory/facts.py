@@ -536,7 +536,8 @@ class Facts:
             def columns(_: Mutation, present: FactRow) -> dict[str, Any]:
                 return {} if present.content == notation.content else {"content": admitted, **admitted.attributes}
 
-            return self._each([row.uid], "edit", actor, columns)
+            changed = self._each([row.uid], "edit", actor, columns)
+            return replace(changed, masked=masking.names, unkept=masking.unkept)
 
     def pin(self, names: Uids, pinned: bool = True, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Pin facts: pressure never moves them. Pinning a fact that is not hot warms it.

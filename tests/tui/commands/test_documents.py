@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.model import ChangeResult
 from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.memory.write_commands import print_masked
 from tests.tui.commands.conftest import Ask, Tell
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -431,3 +433,12 @@ def test_upgrade_puts_a_file_into_a_theme(tell: Tell, seed_file: Path) -> None:
     assert done["facts"] > 0
     assert Path(done["backup"]).exists()
     assert [theme["name"] for theme in tell("themes")["themes"]] == ["ops"]
+
+
+def test_an_edit_says_which_secret_was_masked_and_that_one_which_nothing_keeps_is_gone(
+    ask: Ask, tell: Tell, capfd: pytest.CaptureFixture[str]
+) -> None:
+    uid = tell("write", "V[deploy.token]: none yet")["uid"]
+    assert "masked ‹secret:deploy-token›" in ask("edit", uid, "--yes", "ghp_016C7f8a9B2c3D4e5F6g7H8i9J0k1L2m3N4o").out
+    print_masked(ChangeResult((), (), unkept=1))
+    assert "1 masked and NOT kept, the value is gone: keep it yourself" in capfd.readouterr().err

@@ -570,7 +570,8 @@ class Memory:
             message += f", masked: {', '.join(result.masked)}"
         if result.unkept:
             message += (
-                f", {display_formats.pluralise(result.unkept, 'secret')} masked and not kept: no keyring can be reached"
+                f", {display_formats.pluralise(result.unkept, 'secret')} masked and not kept, the value is gone: keep it"
+                " yourself (no keyring can be reached)"
             )
         if result.superseded:
             message += f", replaces {display_formats.pluralise(len(result.superseded), 'fact')}"

@@ -147,14 +147,19 @@ def write_result_json(result: WriteResult) -> dict[str, Any]:
     }
 
 
+def print_masked(result: WriteResult | ChangeResult) -> None:
+    for name in result.masked:
+        click.echo(f"  masked {to_secret_placeholder(name)}")
+    if result.unkept:
+        lost = f"{result.unkept} masked and NOT kept, the value is gone: keep it yourself"
+        click.echo(f"  {lost} (no keyring can be reached)", err=True)
+
+
 def print_write_result(result: WriteResult) -> None:
     click.echo(f"{result.status} {result.fact.uid}  gauge {result.gauge.pct:.1f} %")
     if result.suspicion is not None:
         click.echo(f"  it {result.suspicion.what}; see: hermes-memory-tui review", err=True)
-    for name in result.masked:
-        click.echo(f"  masked {to_secret_placeholder(name)}")
-    if result.unkept:
-        click.echo(f"  {result.unkept} masked and NOT kept: no keyring can be reached", err=True)
+    print_masked(result)
     if result.parts:
         click.echo(f"  stored in {len(result.parts)} parts")
     for uid in result.superseded:
@@ -184,6 +189,8 @@ def edit_command(settings: CommandSettings, uid: str, content: tuple[str, ...], 
         text = strip_fact_head(fact, " ".join(content))
         changed = ask_to_mask(store, yes, lambda agreed: store.facts.edit(fact.uid, text, confirmed=agreed))
     print_tier_change(settings, "edited", changed)
+    if not settings.as_json:
+        print_masked(changed)
 
 
 def strip_fact_head(fact: Fact, content: str) -> str:
