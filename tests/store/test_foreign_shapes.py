@@ -199,12 +199,33 @@ def test_members_tell_what_a_record_of_a_graph_is(store: Store, tmp_path: Path, 
     assert {fact.notation if fact.target == "api" else fact.content for fact in find_facts(store)} == GRAPH
 
 
+def test_a_name_beside_its_mark_is_no_secret(store: Store, tmp_path: Path) -> None:
+    names = ("Bug: JWT Secret Auto-Generate", "API token rotation", "Client Secret Handling")
+    entities = [{"name": name, "observations": ["see the tracker", "found by review"]} for name in names]
+    assert import_json(store, tmp_path, "mcp-memory", entities).errors == []
+    leaked = [{"name": "token ghp_16C7e42F292c6912E7710c838347Ae178B4a", "observations": ["x"]}, *entities]
+    assert len(import_json(store, tmp_path, "mcp-memory", leaked).errors) == 1
+
+
 def test_an_entity_that_is_declared_twice_keeps_what_both_say(store: Store, tmp_path: Path) -> None:
     twice = to_lines(ENTITY, {"name": "API", "entityType": "gateway", "observations": ["owned by Mira"]})
     for _ in range(2):
         assert import_json(store, tmp_path, "mcp-memory", twice).superseded == 0
         contents = {fact.content for fact in find_facts(store, Tier.HOT)}
         assert contents == {"service, gateway", "listens on 8080", "owned by Mira"}
+
+
+def test_a_graph_of_forks_brings_times_and_relations_of_its_entities(store: Store, tmp_path: Path) -> None:
+    observed = [{"text": "listens on 8080", "timestamp": "2025-05-06T14:09:36.202Z"}, "owned by Mira"]
+    entity = {"name": "api", "entityType": "service", "observations": observed, "createdAt": 1_600_000_000}
+    entity["relations"] = [{"relationType": "uses", "to": "db"}]
+    (tmp_path / "memory.jsonl").write_text(f"This file was moved.\n{to_lines(entity)}")
+    report = import_foreign_memory(store, tmp_path / "memory.jsonl", theme="default")
+    assert [error.place.line for error in report.errors] == [1]
+    times = {fact.content: fact.created_at for fact in find_facts(store)}
+    assert times.keys() == {"service", "listens on 8080", "owned by Mira", "api uses db"}
+    assert times["service"] == times["owned by Mira"] == 1_600_000_000_000
+    assert times["listens on 8080"] == 1_746_540_576_202
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from hermes_memory_store.intake.spans import (
 from hermes_memory_store.intake.text_folding import to_name_sentence
 from hermes_memory_store.model import ALLOWED, APPROVED, Notation, Rule, Suspicion, format_notation, is_admitted
 from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.safe_text import lazy_pattern
 from hermes_memory_themes import Policies, ThemePolicy
 
 AdmittedText = NewType("AdmittedText", str)
@@ -45,6 +46,9 @@ MOST_MASKED = 20_000
 
 MOST_REPEATED = 2_000
 """Characters of what is no notation that are looked through; a refusal repeats fewer."""
+
+IMPORT_MARK = lazy_pattern(r"[.~][0-9a-f]{12}(?=[.~]|$)")
+"""What an import appends to a name: no secret, although it looks random."""
 
 TURN_TARGET = "turn"
 """The target under which the secrets of captured turns are kept."""
@@ -495,9 +499,9 @@ def to_masked_name(name: str) -> AdmittedText:
 @lru_cache(maxsize=4096)
 def find_name_faults(name: str) -> tuple[str | None, Suspicion | None]:
     """Return the shape of the first secret in a name, and why it reads like an instruction; names repeat."""
-    passage = Passage(TextKind.NAME, name)
+    passage = Passage(TextKind.NAME, IMPORT_MARK.sub("", name))
     secrets = find_masked_spans(passage)
-    return format_secret_shape(name[slice(*secrets[0])]) if secrets else None, find_suspicion(passage)
+    return format_secret_shape(passage.content[slice(*secrets[0])]) if secrets else None, find_suspicion(passage)
 
 
 def format_secret_shape(secret: str) -> str:

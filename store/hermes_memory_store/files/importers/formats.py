@@ -72,7 +72,7 @@ def detect_format(path: str | Path) -> str | None:
         except (errors.FileError, driver.Error):
             return None
     text = decode_source_text(head, on_error="replace")
-    if text.lstrip()[:1] in ("{", "["):
+    if text.lstrip()[:1] in ("{", "[") or place.suffix in (".json", ".jsonl"):
         if OWN_JSONL.search(text):
             return None
         return next((kind for kind, telling in FORMAT_PATTERNS if telling.search(text)), None)

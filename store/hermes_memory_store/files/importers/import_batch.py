@@ -119,7 +119,6 @@ class ImportBatch:
     waiting: int = 0
     """Contents that wait for a person."""
     redated: int = 0
-    """Facts dated more than a day ahead, which are of now instead."""
 
     @property
     def actor(self) -> Actor:

@@ -148,7 +148,6 @@ def find_json_elements(text: str, at: int, end: str = "]") -> Iterator[tuple[int
 
 
 def format_first_record(path: Path) -> str:
-    """Format what the first record of a file has, for a message; empty where the file is no JSON."""
     try:
         value, _ = json.JSONDecoder().raw_decode(read_json_text(path).strip())
     except (ValueError, RecursionError, errors.ImportFileError):
@@ -161,7 +160,6 @@ def format_first_record(path: Path) -> str:
 
 
 def format_member_names(record: Any) -> str:
-    """Format what a record has: `the members id, text`."""
     return f"the members {errors.shorten_value(', '.join(record))}" if isinstance(record, dict) else "no members"
 
 

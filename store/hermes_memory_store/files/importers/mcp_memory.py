@@ -4,7 +4,7 @@ The format is `KnowledgeGraphManager.saveGraph` of https://github.com/modelconte
 `src/memory/index.ts`: one record per line, `{"type":"entity","name","entityType","observations":[…]}` or
 `{"type":"relation","from","to","relationType"}`. Its forks name the type otherwise or not at all, and give observations
 in records of their own (`entityName`, `contents`), so members tell what a record is. The answer of its tool
-`read_graph`, `{"entities":[…],"relations":[…]}`, is read too. It holds no times.
+`read_graph`, `{"entities":[…],"relations":[…]}`, is read too. Times are those of forks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hermes_memory_store.files.importers.import_batch import (
     first_text_field,
     guess_fact_type,
     join_target_parts,
+    parse_source_time,
     text_mark,
 )
 from hermes_memory_store.model import FactType
@@ -65,14 +66,21 @@ def take_graph_record(taken: ImportBatch, place: SourcePlace, record: dict[str, 
     if not name or not isinstance(observed, list) or not (kind or observed):
         taken.add_rejection(place, f"the record has {json_lines.format_member_names(record)}; {READ}", name)
         return
+    made_at = parse_source_time(record.get("createdAt"))
     # Of all its declarations at once, since one of them would replace the other.
     if kind_of_all := kinds.pop(name.casefold(), ""):
-        taken.add_fact(place, "entity", FactType.VALUE, name, kind_of_all)
+        taken.add_fact(place, "entity", FactType.VALUE, name, kind_of_all, created_at=made_at)
+    for relation in record.get("relations") or ():
+        taken.add_relation(
+            place, name, *(first_text_field(relation, *names) for names in (RELATION, ("to",))), required=READ
+        )
     for observation in observed:
         # Older servers kept what was observed as objects.
         content = observation if isinstance(observation, str) else first_text_field(observation, "content", "text")
         if content:
             aim = join_target_parts(name, text_mark(name, " ".join(content.split())))
-            taken.add_fact(place, f"observation of a {kind or 'thing'}", guess_fact_type(kind), aim, content)
+            at = parse_source_time(first_text_field(observation, "timestamp")) or made_at
+            what = f"observation of a {kind or 'thing'}"
+            taken.add_fact(place, what, guess_fact_type(kind), aim, content, created_at=at)
         else:
             taken.add_skip(place, "an observation says nothing")
