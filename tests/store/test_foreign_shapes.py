@@ -150,12 +150,12 @@ def test_members_of_a_wrong_shape_are_reported(
         (
             "mcp-memory",
             {"entities": [{"id": 1, "title": "x"}]},
-            r"line 1: the record has the members id, title; entities have",
+            r"line 1: its members are id, title; entities have",
         ),
         (
             "mem0",
             [{"id": 1, "note": "x"}],
-            r"line 1: the record has the members id, note; a memory has a text in memory",
+            r"line 1: its members are id, note and not memory",
         ),
     ],
 )

@@ -201,8 +201,7 @@ def find_importer(file: Path) -> Importer:
     if b"\x00" in head:
         raise errors.ImportFileError(f"{file} is not text; import MEMORY_SPEC lines or JSONL", file)
     is_json = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
-    parse: Callable[..., object] = jsonl_format.parse_jsonl_line if is_json else memory_spec.parse_notation
-    report = ImportReport()
+    parse, report = jsonl_format.parse_jsonl_line if is_json else memory_spec.parse_notation, ImportReport()
     for number, line, _ in read_import_lines(file, report):
         try:
             if line and not line.startswith("#"):

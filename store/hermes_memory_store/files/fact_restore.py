@@ -241,8 +241,7 @@ class Restorer:
         """Return a fact as it comes in: what reads like an instruction waits; what was replaced already needs not."""
         fact, notation = fact.with_listed_names(), admission.facts[0].said
         changes: dict[str, Any] = {} if notation is fact.notation else {"notation": notation}
-        if max(fact.created_at, fact.updated_at) > now + DAY_MS:
-            # It would replace what is newer, and stand before it, until then.
+        if max(fact.created_at, fact.updated_at) > now + DAY_MS:  # it would replace what is newer, until then
             changes |= {"created_at": min(fact.created_at, now), "updated_at": min(fact.updated_at, now)}
         rule = None if admission.suspicion is None else admission.suspicion.rule
         if fact.tier is Tier.QUARANTINED:

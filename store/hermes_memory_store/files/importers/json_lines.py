@@ -156,11 +156,11 @@ def format_first_record(path: Path) -> str:
         lists = (member for member in value.values() if isinstance(member, list))
         value = next((records for records in lists if records and isinstance(records[0], dict)), value)
     value = value[0] if isinstance(value, list) and value else value
-    return f"; its first record has {format_member_names(value)}"
+    return f"; of the first record, {format_member_names(value)}"
 
 
 def format_member_names(record: Any) -> str:
-    return f"the members {errors.shorten_value(', '.join(record))}" if isinstance(record, dict) else "no members"
+    return f"its members are {errors.shorten_value(', '.join(record))}" if isinstance(record, dict) else "it has none"
 
 
 def skip_json_space(text: str, at: int) -> int:

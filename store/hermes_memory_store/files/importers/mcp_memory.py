@@ -64,7 +64,7 @@ def take_graph_record(taken: ImportBatch, place: SourcePlace, record: dict[str, 
     observed: Any = next((record[name] for name in ("observations", "contents", "content") if name in record), [])
     observed = [observed] if isinstance(observed, str) else observed
     if not name or not isinstance(observed, list) or not (kind or observed):
-        taken.add_rejection(place, f"the record has {json_lines.format_member_names(record)}; {READ}", name)
+        taken.add_rejection(place, f"{json_lines.format_member_names(record)}; {READ}", name)
         return
     made_at = parse_source_time(record.get("createdAt"))
     # Of all its declarations at once, since one of them would replace the other.

@@ -86,10 +86,7 @@ def take_mem0_memory(taken: ImportBatch, place: SourcePlace, record: dict[str, A
     extra = extra if isinstance(extra, dict) else {}
     content = first_text_field(record, *TEXTS) or first_text_field(extra, *TEXTS)
     if not content:
-        needed = f"a memory has a text in {', '.join(TEXTS)}"
-        taken.add_rejection(
-            place, f"the record has {json_lines.format_member_names(record)}; {needed}", record.get("id")
-        )
+        taken.add_rejection(place, f"{json_lines.format_member_names(record)} and not {', '.join(TEXTS)}")
         return
     if first_text_field(record, "state") == "deleted":
         taken.add_skip(place, "it was deleted there")
