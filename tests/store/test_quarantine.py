@@ -10,7 +10,7 @@ import pytest
 from hermes_memory_store import errors
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.intake.intake import Writer
-from hermes_memory_store.memory.quarantine import fold_waiting
+from hermes_memory_store.memory.quarantine import fold_waiting, is_cleared
 from hermes_memory_store.model import FactFilter, Millis, ScopeStatus, Tier
 from hermes_memory_store.store import Store
 
@@ -116,6 +116,15 @@ def test_what_no_rule_holds_any_more_comes_first(store: Store) -> None:
     first, rest = fold_waiting(store.facts.quarantine_queue())
     assert [(entry.fact.uid, entry.is_cleared) for entry in first] == [(cleared, True)]
     assert not any(entry.is_cleared for entry in rest)
+
+
+def test_the_sources_of_what_waits_are_listed_without_judging_it_anew(store: Store) -> None:
+    hold_several(store, 2, "score:pay", "x")
+    hold_several(store, 1, "score:hide", "y")
+    judged = is_cleared.cache_info()
+
+    assert sorted(store.sources.waiting()) == sorted(store.sources.waiting("default")) == ["x", "y"]
+    assert is_cleared.cache_info() == judged
 
 
 def test_a_piece_of_an_attack_is_not_called_harmless_because_it_is_by_itself(store: Store) -> None:

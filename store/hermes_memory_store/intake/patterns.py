@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -66,24 +66,24 @@ class NamedPatterns:
 
 
 class WordIndex:
-    """Find which of many words are in a text: only those are looked for whose first letters are."""
+    """Find which of many words are in a text: only those are looked for whose first letters are, and all short ones."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._by_head: dict[tuple[str, ...], list[str]] = {}
         for word in words:
             self._by_head.setdefault(tuple(word[:HEAD]), []).append(word)
         self._heads = frozenset(self._by_head)
-        self._sizes = {len(head) for head in self._heads}
+        self._short = frozenset(head for head in self._heads if len(head) < HEAD)
 
     def find(self, text: str) -> set[str]:
-        rests = [text[at:] for at in range(HEAD)]
-        return {
-            word
-            for size in self._sizes
-            for head in self._heads.intersection(zip(*rests[:size], strict=False))
-            for word in self._by_head[head]
-            if word in text
-        }
+        heads = self._short | (self._heads & find_heads(text))
+        return {word for head in heads for word in self._by_head[head] if word in text}
+
+
+@lru_cache(maxsize=4)
+def find_heads(text: str) -> frozenset[tuple[str, ...]]:
+    """Return what words in a text may begin with; several indexes ask for one text."""
+    return frozenset(zip(text, text[1:], text[2:], strict=False))
 
 
 class SparedPatterns:

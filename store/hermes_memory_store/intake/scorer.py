@@ -94,12 +94,18 @@ class ScoreWeights:
     """SHA-256 of the texts the weights were made with."""
 
 
-def find_features(text: str) -> TextFeatures:
+NO_FEATURES = TextFeatures(frozenset(), frozenset(), frozenset(), frozenset())
+
+
+def find_features(text: str, fewest_signals: int = 0) -> TextFeatures:
+    """Return the features of a sentence; of one with fewer signals, the signals alone."""
     shown = replace_addresses(text)
     signals, words = find_signals(shown)
     names = {signal.name for signal in signals}
     signal_names, patterns = load_signal_patterns()
     names.update(signal_names[place] for place, _ in patterns.find_matches(text))
+    if len(names) < fewest_signals:
+        return NO_FEATURES._replace(names=frozenset(names))
     pairs = set(names)
     for place, first in enumerate(signals):
         for second in signals[place + 1 :]:
@@ -169,9 +175,9 @@ def split_sentences(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=16)
-def score_text(text: str) -> tuple[float, TextFeatures]:
-    """Return the score of a text's strongest reading, and its features."""
-    return max(map(score_sentences, find_readings(text)), key=itemgetter(0))
+def score_text(text: str, fewest_signals: int = 0) -> tuple[float, TextFeatures]:
+    """Return the score of a text's strongest reading, and its features. :param fewest_signals: of a sentence that counts"""
+    return max((score_sentences(reading, fewest_signals) for reading in find_readings(text)), key=itemgetter(0))
 
 
 def drop_statement(sentence: str) -> str:
@@ -179,14 +185,14 @@ def drop_statement(sentence: str) -> str:
     return "" if ASSIGNMENT.match(sentence) or ADDRESSES.statement.match(sentence) else sentence
 
 
-def score_sentences(text: str) -> tuple[float, TextFeatures]:
+def score_sentences(text: str, fewest_signals: int = 0) -> tuple[float, TextFeatures]:
     """Return the score of a folded text's strongest sentence, less what many sentences have by chance, and its features."""
     weights, parts = load_weights(), split_sentences(text)
-    if not parts:
-        return -inf, TextFeatures(frozenset(), frozenset(), frozenset(), frozenset())
-    scores = [(compute_score(features, weights), features) for features in map(find_features, parts)]
-    score, features = max(scores, key=itemgetter(0))
-    return score - LENGTH_DISCOUNT * log(len(parts)), features
+    sentences = [find_features(part, fewest_signals) for part in parts]
+    counted = [features for features in sentences if len(features.names) >= fewest_signals]
+    scores = [(compute_score(features, weights), features) for features in counted]
+    score, features = max(scores, key=itemgetter(0), default=(-inf, NO_FEATURES))
+    return score - LENGTH_DISCOUNT * log(len(parts) or 1), features
 
 
 def compute_score(features: TextFeatures, weights: ScoreWeights) -> float:

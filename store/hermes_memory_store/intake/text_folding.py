@@ -78,6 +78,7 @@ def to_spaced_words(name: str) -> str:
     return SEPARATORS.sub(" ", name)
 
 
+@lru_cache(maxsize=256)
 def to_name_sentence(name: str) -> str:
     """Return a name as the sentence that it may be, its separators as spaces; empty for two words, too few for an order."""
     separators = PHRASE_SEPARATORS if " " in name else NAME_SEPARATORS

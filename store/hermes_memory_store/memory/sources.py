@@ -42,6 +42,12 @@ SELECT_RULES = """
     ORDER BY t.name, r.source
 """
 
+WAITING_SOURCES = """
+    SELECT DISTINCT json_extract(j.after, '$.source') AS source
+    FROM facts f JOIN journal j ON j.seq = (SELECT min(seq) FROM journal WHERE uid = f.uid)
+    WHERE f.tier = 'quarantined' AND (?1 IS NULL OR f.theme_id = ?1) AND source IS NOT NULL
+"""
+
 FIND_RULE = "SELECT rule, at FROM source_rules WHERE theme_id = ? AND source = ?"
 
 UPSERT_RULE = """
@@ -80,6 +86,11 @@ class Sources:
             LiftedRule(name, rule, count, self.rule(name, RULE_SOURCE + rule) == "always")
             for (name, rule), count in counts.most_common()
         ]
+
+    def waiting(self, theme: str | None = None) -> builtins.list[str]:
+        """Return the sources of quarantined facts, of one theme or of all. :raises UnknownTheme:"""
+        theme_id = None if theme is None else self._names.theme(theme)
+        return [source for (source,) in self._db.rows(WAITING_SOURCES, (theme_id,))]
 
     def set_rule(self, theme: str, source: str, rule: Rule | None, *, actor: Actor = PERSON) -> tuple[int, ...]:
         """Set the rule for a source, or silence a rule of the checks (`rule:score`, always); None removes it.

@@ -230,8 +230,7 @@ def refuse_command(settings: CommandSettings, uids: tuple[str, ...], alike: bool
 
 
 def source_names(store: Store, theme: str | None = None) -> list[str]:
-    written = (row.source for row in store.facts.quarantine_queue(theme) if row.source)
-    return sorted({*written, *map(session_source, store.sessions.list(theme))})
+    return sorted({*store.sources.waiting(theme), *map(session_source, store.sessions.list(theme))})
 
 
 def source_arguments(command: Any) -> Any:
