@@ -160,6 +160,7 @@ def closes_by_sentence(sentence: str, before: bool) -> bool:
         return False
     if stems & rules.settling_stems:
         text = rules.settling.sub(SETTLED, text)
+    text = retractions["untroubled"].sub(" ", text)
     if not before and not is_claim(text) and not is_undoubted_claim(text):
         return False
     if retractions["trouble"].search(text) or retractions["irony"].search(text):
@@ -172,7 +173,7 @@ def is_claim(sentence: str) -> bool:
     retractions = load_closing_rules().retractions
     held_back = closes = False
     for part in filter(None, SEPARATOR.split(sentence)):
-        clause = " ".join(retractions["untroubled"].sub(" ", part[:CLAUSE]).split())
+        clause = " ".join(part[:CLAUSE].split())
         blocked = retractions["blockers"].search(clause) is not None
         conditional = retractions["condition"].match(clause) is not None
         claimed = not conditional and has_claim(
@@ -187,13 +188,12 @@ def is_claim(sentence: str) -> bool:
 
 def is_undoubted_claim(sentence: str) -> bool:
     """Check the same in the languages in which a doubt anywhere in the sentence retracts its claims, if no other claims."""
-    rules = load_closing_rules()
-    stems, text = find_stems(sentence), rules.retractions["untroubled"].sub(" ", sentence)
-    clauses = [rules.retractions["lead_ins"].sub("", part.strip()) for part in SEPARATOR.split(text[:CLAUSE])]
+    rules, stems = load_closing_rules(), find_stems(sentence)
+    clauses = [rules.retractions["lead_ins"].sub("", part.strip()) for part in SEPARATOR.split(sentence[:CLAUSE])]
     return not any(map(has_claim, clauses)) and any(
         not claim_stems.isdisjoint(stems)
         and any(re.search(claim, clause) for clause in clauses)
-        and not re.search(doubts, text)
+        and not re.search(doubts, sentence)
         for claim_stems, claim, doubts in rules.doubted
     )
 
