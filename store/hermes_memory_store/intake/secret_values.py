@@ -208,7 +208,7 @@ def find_value_span(match: re.Match[str]) -> TextSpan | None:
 
 def trim_value_span(text: str, start: int, end: int) -> TextSpan | None:
     """Trim the quotes, brackets and final punctuation around a bare word; None for a reference."""
-    if is_secret_reference(text[start:end].rstrip(".,;:!?")):
+    if text[start:end].endswith("...") or is_secret_reference(text[start:end].rstrip(".,;:!?")):
         return None
     while start < end and text[start] in OPENING:
         start += 1
