@@ -44,7 +44,7 @@ OWN_WEIGHT, PUBLIC_WEIGHT = 3.0, 0.25
 PUBLIC_SHARE = 3
 """Every third public text is used: more only take time."""
 
-FALSE_SHARES = {"unknown": 0.0025, "heard": 0.03, "turn": 0.0005, "order": 0.0025}
+FALSE_SHARES = {"unknown": 0.0025, "heard": 0.03, "turn": 0.0005, "order": 0.0025, "name": 0.005}
 """Share of the lines of repositories to choose with that are above each threshold; of those with an order's words, above that
 of an order. All that holds lines of unknown origin takes half of a percent together; what only a tool or a page said may be
 held more often."""
@@ -53,7 +53,7 @@ PARTS = ("train",) * 6 + ("choose",) * 2 + ("judge",) * 2
 """The part of a repository, by its digest."""
 
 NAMES = Path(__file__).parents[1] / "store" / "intake" / "ordinary_names.txt"
-"""Ordinary names, of which none that is general has the threshold of a name."""
+"""Ordinary names, of which that share has the threshold of a name and is general."""
 
 LICENCES = frozenset({"MIT", "Apache-2.0", "BSD", "CC0"})
 
@@ -218,12 +218,12 @@ def choose_thresholds(model: LogisticRegression, repositories: RepositoryTexts) 
     scores = score_texts(model, lines)
     ordered = scores[[bool(find_orders_and_claims(line)) for line in lines]]
     thresholds = {name: float(numpy.quantile(scores, 1 - share)) for name, share in FALSE_SHARES.items()}
-    names = map(to_name_sentence, NAMES.read_text(encoding="utf-8").splitlines())
+    names = [*map(to_name_sentence, NAMES.read_text(encoding="utf-8").splitlines())]
     long = [name for name in names if name.count(" ") >= FEWEST_SPACES]
     general = [name for name in long if scorer.is_general(scorer.find_features(fold_text(name)))]
     return thresholds | {
         "order": float(numpy.sort(ordered)[-1 - int(FALSE_SHARES["order"] * len(lines))]),
-        "name": float(numpy.nextafter(score_texts(model, general).max(), numpy.inf)),
+        "name": float(numpy.sort(score_texts(model, general))[-1 - int(FALSE_SHARES["name"] * len(names))]) + 0.01,
     }
 
 

@@ -160,11 +160,15 @@ def load_weights() -> ScoreWeights:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text into its sentences, and long sentences into runs of clauses."""
+    """Split a text into its sentences, without those that only say something, and long ones into runs of clauses."""
     parts = []
     for sentence in SENTENCE_END.split(text):
-        run = ""
-        for clause in CLAUSE_END.split(sentence) if len(sentence) > LONGEST_SENTENCE else (drop_statement(sentence),):
+        run, clauses = "", [sentence]
+        if len(sentence) > LONGEST_SENTENCE:
+            clauses = CLAUSE_END.split(sentence)
+        elif ASSIGNMENT.match(sentence) or ADDRESSES.statement.match(sentence):
+            continue
+        for clause in clauses:
             if run and len(run) + len(clause) >= LONGEST_SENTENCE:
                 parts.append(run)
                 run = ""
@@ -178,11 +182,6 @@ def split_sentences(text: str) -> list[str]:
 def score_text(text: str, fewest_signals: int = 0) -> tuple[float, TextFeatures]:
     """Return the score of a text's strongest reading, and its features. :param fewest_signals: of a sentence that counts"""
     return max((score_sentences(reading, fewest_signals) for reading in find_readings(text)), key=itemgetter(0))
-
-
-def drop_statement(sentence: str) -> str:
-    """Return a sentence, empty where it is a setting, or says whose an address is: that orders nothing."""
-    return "" if ASSIGNMENT.match(sentence) or ADDRESSES.statement.match(sentence) else sentence
 
 
 def score_sentences(text: str, fewest_signals: int = 0) -> tuple[float, TextFeatures]:

@@ -56,7 +56,7 @@ class OrderDetector(Detector):
         elif passage.kind is TextKind.TURN:
             orders = find_sentence_orders(passage.content)
         else:
-            orders = find_given_orders(passage)
+            orders = find_supported_orders(passage.excerpt) + find_name_orders(passage.target)
         if orders:
             yield to_order_finding(passage, orders)
 
@@ -110,10 +110,6 @@ def find_name_orders(name: str) -> tuple[Order, ...]:
 def drop_work(orders: tuple[Order, ...], sentence: str) -> tuple[Order, ...]:
     """Drop the orders of a sentence that are often the work itself, unless it is general."""
     return tuple(order for order in orders if order.kind not in WORK or is_general(score_text(sentence)[1]))
-
-
-def find_given_orders(passage: Passage) -> tuple[Order, ...]:
-    return find_supported_orders(passage.excerpt) + find_name_orders(passage.target)
 
 
 def find_supported_orders(content: str) -> tuple[Order, ...]:

@@ -32,6 +32,9 @@ MOST_SIGNALS = 3
 FEWEST_SPACES = 5
 """Spaces of a name that is scored: fewer words have a high score by one of them, and say little."""
 
+MOMENTS = frozenset({"when", "you"})
+"""Signals that make an order of a name that is none of a message."""
+
 
 class ScoreDetector(Detector):
     rank = 30
@@ -50,8 +53,9 @@ class ScoreDetector(Detector):
                 yield from to_score_findings(passage, score, features, FEWEST_SIGNALS)
         sentence = to_name_sentence(target)
         score, features = score_text(sentence)
-        is_long = sentence.count(" ") >= FEWEST_SPACES or not sentence.isascii()
-        if score >= thresholds["name"] and is_long and is_general(features):
+        # Names in other alphabets are seldom a term of programming that reads like an order.
+        is_long, least = (sentence.count(" ") >= FEWEST_SPACES, "name") if sentence.isascii() else (True, "order")
+        if is_long and score >= thresholds[least] and (is_general(features) or not features.names.isdisjoint(MOMENTS)):
             yield from to_score_findings(passage, score, features)
 
     def explain(self, rule: str) -> str | None:
