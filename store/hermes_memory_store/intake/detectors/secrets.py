@@ -73,6 +73,8 @@ LONG = 15
 
 DIGIT = re.compile(r"\d")
 
+STAND_IN_HINTS = ("$", "{", "<", "%", "__", "@@", "##", "((")
+
 SEAL_HINTS = ("ENC[", "SHA256:", "sha256", "sha384", "sha512")
 
 UNWORDED = ("PRIVATE KEY", "$")
@@ -114,7 +116,9 @@ GATES: dict[str, Callable[[str], bool]] = {
     "driver": lambda text: "@tcp" in text or "@unix" in text,
     "at": lambda text: "@" in text,
     "dash": lambda text: " -" in text,
-    "program": lambda text: " -" in text or "/user:" in text or "/p:" in text or "net user" in text,
+    "program": lambda text: (
+        " -" in text or "/user:" in text or "/p:" in text or "net user" in text or "mc alias" in text
+    ),
     "colons": lambda text: text.count(":") >= PGPASS_COLONS,
     "query": lambda text: "=" in text and "?" in text,
     "cookie": lambda text: "=" in text and "ookie" in text,
@@ -142,9 +146,7 @@ DETECTOR = SecretDetector()
 
 
 def find_secrets(target: str, content: str) -> list[TextSpan]:
-    """Return the spans of secrets in a fact's content, in order and without overlaps; none in an ordinary fact.
-
-    They are found also where hidden characters stand within one.
+    """Return the spans of secrets in a fact's content, in order and without overlaps, hidden characters in them or not.
 
     :param target: of the fact: `db.password` announces one as `DB_PASSWORD=` does
     """
@@ -177,12 +179,15 @@ def load_translations() -> re.Pattern[str]:
 
 
 def find_plain_secrets(target: str, content: str) -> list[TextSpan]:
-    announced = has_secret_hint(f"{target} {content}".lower(), "announced")
+    lower = f"{target} {content}".lower()
+    announced = has_secret_hint(lower, "announced")
     long = max(map(len, content.split()), default=0) >= LONG
     text = content
     if long and has_hint(content, SEAL_HINTS):
         text = VALUES.sealed.sub(blank, content)
-    text = CONTEXT.stand_in.sub(blank, blank_secret_marks(text))
+    text = blank_secret_marks(text)
+    if has_hint(text, STAND_IN_HINTS):
+        text = CONTEXT.stand_in.sub(blank, text)
     spans = [*find_gated_secrets(text, DIGIT_GATES)] if DIGIT.search(content) else []
     if announced or long or "@" in content or " -" in content:
         # A word may be a token that is not made of words and numbers.
@@ -192,7 +197,9 @@ def find_plain_secrets(target: str, content: str) -> list[TextSpan]:
         spans += find_gated_secrets(text, CODED_GATES)
     if announced:
         spans += [*find_gated_secrets(text, ("header",)), *find_announced_secrets(text)]
-    spans += find_target_secrets(target, text)
+    is_coded = DIGIT.search(content) is not None and has_secret_hint(lower, "code")
+    if is_coded or (announced and find_secret_kind(target) is not None):
+        spans += find_target_secrets(target, text)
     return merge_text_spans(span for span in spans if text[span.start : span.end].strip(FILLER))
 
 
@@ -324,7 +331,7 @@ def judge_option(match: re.Match[str]) -> Iterator[TextSpan]:
 
 
 def judge_setting(match: re.Match[str]) -> Iterator[TextSpan]:
-    if find_secret_kind(match["name"]) is SecretKind.PASSWORD and is_stated_secret(match["bare"].strip("\"'")):
+    if find_secret_kind(match["name"]) is SecretKind.PASSWORD and is_stated_secret(match["bare"]):
         yield TextSpan(*match.span("bare"))
 
 
