@@ -108,8 +108,12 @@ def find_name_orders(name: str) -> tuple[Order, ...]:
 
 
 def drop_work(orders: tuple[Order, ...], sentence: str) -> tuple[Order, ...]:
-    """Drop the orders of a sentence that are often the work itself, unless it is general."""
-    return tuple(order for order in orders if order.kind not in WORK or is_general(score_text(sentence)[1]))
+    """Drop the orders of a sentence that are often the work itself, unless it is general or has the score of a message."""
+    if any(order.kind in WORK for order in orders):
+        score, features = score_text(sentence)
+        if score < load_weights().thresholds["turn"] and not is_general(features):
+            return tuple(order for order in orders if order.kind not in WORK)
+    return orders
 
 
 def find_supported_orders(content: str) -> tuple[Order, ...]:
