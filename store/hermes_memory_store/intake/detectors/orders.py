@@ -50,7 +50,6 @@ class OrderDetector(Detector):
 
     def find(self, passage: Passage) -> Iterator[Finding]:
         """Yield one finding that names all orders of the text, or of the first sentence of a message that gives any."""
-        orders: Sequence[Order]
         if passage.kind is TextKind.GIVEN_NAME:
             orders = find_name_orders(passage.content)
         elif passage.kind is TextKind.TURN:
