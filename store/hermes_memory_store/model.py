@@ -163,6 +163,8 @@ class Way(StrEnum):
     HOST_FILE = "host-file"
     """MEMORY.md or USER.md of hermes-agent."""
     HOOK = "hook"
+    HISTORY = "history"
+    """A session that its host had kept, read afterwards."""
     TEAM = "team"
     LIBRARY = "library"
     """A program that uses this package and does not say more."""

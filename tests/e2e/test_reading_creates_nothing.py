@@ -82,7 +82,18 @@ CREATING = {
     "review silence": ["score"],
 }
 
-NO_STORE = {"capture on", "capture off", "capture status", "pause", "resume", "connect", "demo", "completion", "help"}
+NO_STORE = {
+    "backfill",
+    "capture on",
+    "capture off",
+    "capture status",
+    "pause",
+    "resume",
+    "connect",
+    "demo",
+    "completion",
+    "help",
+}
 """They touch no store, or one of their own; `connect` writes the configuration of a host."""
 
 BRIDGE_NEEDING_A_STORE = {

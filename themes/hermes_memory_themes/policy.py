@@ -79,6 +79,8 @@ class ThemePolicy:
     keeps them back, `off` gives them like all others."""
     hook_turn_days: int = 90
     """How long a message that a host's hooks brought is kept where `turn_days` is 0, in days; 0 for ever."""
+    history_days: int = 0
+    """How long a message of a session that was read from the disk afterwards is kept, in days since then; 0 for ever."""
     capture_subagents: bool = False
     """Whether what a host's subagents say is captured, too, where capture is allowed."""
     languages: tuple[str, ...] = ("en",)
@@ -100,6 +102,7 @@ RANGES = {
     "turn_min_chars": (0, 10_000),
     "turn_days": (0, 36_500),
     "hook_turn_days": (0, 36_500),
+    "history_days": (0, 36_500),
 }
 """Least and greatest value of each number."""
 
@@ -427,6 +430,7 @@ def policy_file_template() -> str:
         "turn_days": "how long a captured message is kept, in days; 0 for ever",
         "branches": "facts of unmerged branches are labelled and ranked lower, held back, or left alone: mark, hold, off",
         "hook_turn_days": "the same for what hosts' hooks bring, where turn_days is 0",
+        "history_days": "the same for sessions that `backfill` read, in days since then; 0 for ever",
         "capture_subagents": "capture what a host's subagents say, too, where capture is allowed",
         "languages": f"languages whose word forms a search knows: {', '.join(LANGUAGES)}",
     }

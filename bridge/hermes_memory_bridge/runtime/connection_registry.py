@@ -191,11 +191,11 @@ def purge_expired_data(store: Store) -> None:
     for theme in store.names.all_themes():
         policy = store.policies.for_theme(theme)
         store.purge.erase_soft_deleted(theme, policy.retention_days * DAY_MS)
-        if policy.turn_days:
-            store.turns.erase(theme, older_than_ms=policy.turn_days * DAY_MS, actor=RELIEF, everywhere=False)
-        elif policy.hook_turn_days:
-            old = policy.hook_turn_days * DAY_MS
-            store.turns.erase(theme, older_than_ms=old, actor=RELIEF, everywhere=False, from_hooks=True)
+        expiring = {"heard": policy.turn_days} if policy.turn_days else {"hooks": policy.hook_turn_days}
+        for brought_by, days in {**expiring, "history": policy.history_days}.items():
+            if days:
+                old = days * DAY_MS
+                store.turns.erase(theme, older_than_ms=old, actor=RELIEF, everywhere=False, brought_by=brought_by)
     store.turns.scrub()  # what somebody erased who was cut off
     for copy in store.sync.mask_stored():
         log.warning("secrets that came from the team may stand in clear in %s, which could not be reached", copy)

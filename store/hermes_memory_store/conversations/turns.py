@@ -19,7 +19,9 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.conversations.turn_rows import (
     ROWS,
     PortableTurn,
+    admit_turn,
     insert_turn,
+    insert_turns,
     is_for_agents,
     last_turn_key,
     to_turn,
@@ -95,8 +97,18 @@ KNOWN = """
 TURNS_OLDER_THAN = "SELECT id, uid, content FROM turns WHERE theme_id = ?1 AND (?2 = 0 OR at <= ?3 - ?2)"
 """Without an age all of them, also those of a machine whose clock is ahead."""
 
-FROM_HOOKS = f"{TURNS_OLDER_THAN} AND uid IN (SELECT turn_uid FROM host_turns WHERE turn_uid IS NOT NULL)"
-"""Those of them that hooks of hosts brought."""
+OF_HISTORY = "origin_id IN (SELECT id FROM origins WHERE way = 'history')"
+
+BROUGHT_BY = {
+    "": TURNS_OLDER_THAN,
+    "hooks": f"{TURNS_OLDER_THAN} AND uid IN (SELECT turn_uid FROM host_turns WHERE turn_uid IS NOT NULL)"
+    f" AND (origin_id IS NULL OR NOT {OF_HISTORY})",
+    "heard": f"{TURNS_OLDER_THAN} AND (origin_id IS NULL OR NOT {OF_HISTORY})",
+    "history": f"SELECT id, uid, content FROM turns t WHERE theme_id = ?1 AND {OF_HISTORY}"
+    " AND (SELECT min(at) FROM journal j WHERE j.uid = t.uid) <= ?3 - ?2",
+}
+"""Turns that are older: all, what hooks of hosts brought, what was captured as it was said, and what was read from the disk, by
+the age of the reading."""
 
 MARK_ERASED_FOR_TEAM = """
     UPDATE sync_turns SET erased = 1, sent = 0, refused = NULL
@@ -208,6 +220,39 @@ class Turns:
             title=title,
             **admitted.attributes,
         )
+
+    def find_journaled(self, turn_uids: Sequence[bytes]) -> set[bytes]:
+        """Return which of these turns were ever captured here, erased ones included."""
+        found: set[bytes] = set()
+        for some in in_chunks(turn_uids):
+            sql = f"SELECT uid FROM journal WHERE uid IN ({', '.join('?' * len(some))})"
+            found.update(uid for (uid,) in self._db.rows(sql, some))
+        return found
+
+    @retry_without_index
+    def bring(self, theme: str, turns: Sequence[PortableTurn], *, session: Session, origin: Origin) -> int:
+        """Capture what was said in a session before, under the uids given, in one change; return how many it takes.
+
+        A turn that the theme does not take is left out. None of them was ever captured here: see `find_journaled`.
+
+        :raises FileError: one holds a secret that could not be kept; nothing was captured then
+        """
+        theme_name, admitted = to_theme_name(theme), []
+        with self._intake.hold_secrets(), self._intake.gather_secrets():
+            for turn in turns:
+                try:
+                    valid = validate_turn(replace(turn, content=turn.content.replace("\0", "")))
+                    admitted.append((turn.uid, valid, admit_turn(self._intake, theme_name, valid)))
+                except errors.InputError:
+                    continue
+            with self._db.write_transaction() as conn:
+                now = self._journal.now(conn)
+                theme_id = self._names.theme_for_writing(conn, theme_name, now)
+                named = [(uid, replace(turn, session=session.name), text) for uid, turn, text in admitted]
+                entries = insert_turns(conn, self._names.origins, theme_id, named, now, origin)
+                if entries:
+                    self._journal.append(conn, entries, actor=Actor("session", session.name), at=now, origin=origin)
+        return len(admitted)
 
     def find_named(self, session: Session, names: Sequence[str]) -> tuple[Uid, ...]:
         """Return the uids of a session's turns by names, oldest first. Those of other sessions are reported as nonexistent.
@@ -336,20 +381,19 @@ class Turns:
         older_than_ms: int = 0,
         actor: Actor = PERSON,
         everywhere: bool = True,
-        from_hooks: bool = False,
+        brought_by: str = "",
     ) -> tuple[int, tuple[str, ...]]:
         """Erase turns permanently, also from the index, the backups and the events that wait for a bridge.
 
         Returns how many there were, and the backups that still hold them because they could not be reached.
 
         :param everywhere: whether turns received from the team are erased for all of it; turns captured here always are
-        :param from_hooks: erase those alone that hooks of hosts brought
+        :param brought_by: erase those alone that came so: see `BROUGHT_BY`
         """
         with self._db.write_transaction() as conn:
             theme_id = self._names.theme(theme)
             now = self._journal.now(conn)
-            statement = FROM_HOOKS if from_hooks else TURNS_OLDER_THAN
-            rows = conn.execute(statement, (theme_id, older_than_ms, now)).fetchall()
+            rows = conn.execute(BROUGHT_BY[brought_by], (theme_id, older_than_ms, now)).fetchall()
             self.erase_within(conn, theme_id, rows, actor, now, everywhere=everywhere)
             erase_messages_from_waiting(self._db.path, to_theme_name(theme), now - older_than_ms, self._theme_of_folder)
         return len(rows), self.scrub()

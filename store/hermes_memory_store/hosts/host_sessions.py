@@ -292,6 +292,13 @@ class HostTurns:
                 return None
             return conn.execute(ADD_HOST_TURN, (session.id, role, digest, at, "", 0, 1)).lastrowid
 
+    def is_known(self, session: HostSession, role: str, text: str, occurrence: int, *, at: int) -> bool:
+        """Check whether a message of a transcript was heard or read, or erased. :param occurrence: of its words, from 1"""
+        sql = "SELECT count(*) FROM host_turns WHERE host_session_id = ? AND role = ? AND digest = ?"
+        if self._db.value(sql, (session.id, role, digest_message(text))) >= occurrence:
+            return True
+        return self._db.row(ERASED, (session.id, role, at, SAME_MS)) is not None
+
     def note_captured(self, key: int, turn: Uid) -> None:
         """Note under which uid a message was captured. Within a write. :param key: of its row"""
         with self._db.write_transaction() as conn:

@@ -152,6 +152,7 @@ class Sessions:
         on_orphan: OrphanPolicy = OrphanPolicy.CHECKPOINT_AND_CLOSE,
         client_version: str | None = None,
         project: str | None = None,
+        started_at: int | None = None,
     ) -> Session:
         """Start a session, or resume the one of that name where it stopped (turn, scope and checkpoint).
 
@@ -163,6 +164,7 @@ class Sessions:
 
         :param client_version: its version, where `client` does not say it
         :param project: name of the project it works in, as `Projects.locate` gives it
+        :param started_at: when it began, UTC milliseconds; now unless given
         :param lease_ms: how long after a heartbeat it still counts as alive, in milliseconds
         :param client: what the program that runs it calls itself, a version may follow; listed without secrets and instructions
         :raises ThemeInvalid: ArgumentError, UnsafeText, SecretRefused, NameRefused; nothing was changed then
@@ -182,7 +184,18 @@ class Sessions:
                 conn.execute(
                     "INSERT INTO sessions (uid, theme_id, name, client, pid, status, started_at, heartbeat_at,"
                     " heartbeat_ms, lease_ms, on_orphan) VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)",
-                    (uid, theme_id, called, client, pid, now, beat, heartbeat_ms, lease_ms, str(on_orphan)),
+                    (
+                        uid,
+                        theme_id,
+                        called,
+                        client,
+                        pid,
+                        started_at or now,
+                        beat,
+                        heartbeat_ms,
+                        lease_ms,
+                        str(on_orphan),
+                    ),
                 )
             else:
                 uid = former[0]
@@ -193,6 +206,7 @@ class Sessions:
                 )
             numbered = number_session(conn, self._names, theme_id, uid, former, client, client_version, project)
             words = {"name": called, "client": client, "status": "open", **numbered}
+            words |= {} if started_at is None or former is not None else {"started_at": started_at}
             session = to_session(conn.execute(f"{SELECT_SESSIONS} WHERE n.uid = ?", (uid,)).fetchone())
             origin = self._names.origins.complete(None, session)
             entry = JournalEntry("open", "session", uid, theme_id, None, words)
@@ -201,7 +215,7 @@ class Sessions:
 
     def get(self, theme: str, name: str) -> Session:
         """Return one session by name. :raises UnknownSession: with the nearest names"""
-        session = self._find_named(theme, name)
+        session = self.find_named(theme, name)
         if session is None:
             raise errors.UnknownSession(name, [to_given_name(session.name) for session in self.list(theme)])
         return session
@@ -231,7 +245,7 @@ class Sessions:
 
     def find_title(self, theme: str, name: str) -> str | None:
         """Return a session's name for a person; None when there is no session of that name."""
-        session = self._find_named(theme, name)
+        session = self.find_named(theme, name)
         return None if session is None else session.title
 
     def name_actor(self, theme: str, actor: Actor) -> str:
@@ -245,7 +259,7 @@ class Sessions:
 
     def find_running(self, theme: str, name: str) -> Session | None:
         """Find the session of that name, if it has not ended."""
-        session = self._find_named(theme, name)
+        session = self.find_named(theme, name)
         return session if session is not None and session.status in RUNNING else None
 
     def list(self, theme: str | None = None, *, most_ended: int | None = None) -> list[Session]:
@@ -462,7 +476,8 @@ class Sessions:
         entry = JournalEntry("open", "session", uid, row[0], None, {"status": "open"})
         self._journal.append(conn, [entry], actor=Actor("session", session.name), at=self._journal.now(conn))
 
-    def _find_named(self, theme: str, name: str) -> Session | None:
+    def find_named(self, theme: str, name: str) -> Session | None:
+        """Return the session of exactly that name; None where there is none."""
         sql = f"{SELECT_SESSIONS} WHERE t.name = ? AND n.name = ?"
         row = self._db.row(sql, (self._names.find_theme_name(theme), name))
         return None if row is None else to_session(row)

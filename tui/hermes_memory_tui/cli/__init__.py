@@ -47,6 +47,7 @@ COMMANDS = {
     "upgrade": "maintenance.store_commands",
     "optimize": "maintenance.optimize_command",
     "connect": "maintenance.connect_command",
+    "backfill": "memory.backfill_command",
     "capture": "maintenance.capture_commands",
     "pause": "maintenance.capture_commands",
     "resume": "maintenance.capture_commands",

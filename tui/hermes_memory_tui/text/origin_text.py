@@ -17,6 +17,7 @@ WAYS = {
     Way.RELIEF: "making room",
     Way.HOST_FILE: "MEMORY.md or USER.md of the host",
     Way.HOOK: "a hook of the host",
+    Way.HISTORY: "a session that its host had kept",
     Way.TEAM: "the team",
     Way.LIBRARY: "a call of the library",
     Way.UNKNOWN: "unknown",

@@ -69,10 +69,15 @@ def parse_named_line(line: Mapping[str, Any], form: Mapping[str, Any]) -> Transc
     :param form: the `roles` by type, and the path of the `text`, with points between its keys
     """
     role = form["roles"].get(str(line.get("type")))
-    value: Any = line
-    for key in form["text"].split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    return None if role is None else to_message(role, join_parts(value), line)
+    text = join_parts(find_member(line, form["text"]))
+    return None if role is None else to_message(role, text, line, str(line.get("id") or ""))
+
+
+def find_member(document: Any, key: str) -> Any:
+    """Find a member by the keys on the way to it, with points between them; None where there is none."""
+    for part in key.split("."):
+        document = document.get(part) if isinstance(document, dict) else None
+    return document
 
 
 def parse_qwen_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
@@ -200,6 +205,8 @@ def join_messages(messages: list[TranscriptMessage]) -> list[TranscriptMessage]:
     for message in messages:
         last = joined[-1] if joined else None
         if last is not None and message.name and (last.name, last.role) == (message.name, message.role):
+            if message.text == last.text:  # Gemini CLI writes it again with the tools that it called
+                continue
             joined[-1] = TranscriptMessage(last.role, f"{last.text}\n{message.text}", last.at, last.name, last.agent)
         else:
             joined.append(message)

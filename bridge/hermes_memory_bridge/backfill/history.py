@@ -1,0 +1,269 @@
+"""What of the sessions on disk may come in, and how it does: each message once, however often a backfill runs or is killed.
+
+A message has a uid that its host, session, speaker and words give it. What the journal knows under that uid was here once: it is
+there, or was erased and does not come back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from hermes_memory_bridge.backfill.disk_sessions import DiskSession, SkippedFile
+from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptMessage, read_transcript
+from hermes_memory_bridge.hook_service.turn_capture import split_message, to_spoken_text
+from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
+from hermes_memory_store.conversations.turn_rows import PortableTurn
+from hermes_memory_store.frozen import dataclass as frozen_dataclass
+from hermes_memory_store.hosts.capture_switch import load_capture_switch, may_capture
+from hermes_memory_store.hosts.host_data import list_client_names
+from hermes_memory_store.hosts.host_sessions import HostSession, HostTurns, digest_message
+from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion
+from hermes_memory_store.intake.intake import TURN_TARGET
+from hermes_memory_store.model import Origin, Session, Uid, Way
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
+from hermes_memory_store.store import Store
+from hermes_memory_store.uids import format_uid
+from hermes_memory_themes.theme_identity import DEFAULT
+
+MOST_SAMPLED = 1_000
+"""Messages, the newest, that a plan runs through the content checks: all of them would take as long as bringing them in."""
+
+NO_END = 1 << 62
+
+
+@frozen_dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which sessions and messages a person asks for."""
+
+    folder: str = ""
+    """Sessions of this folder's project alone."""
+    project: str = ""
+    """Those of the project that is called so."""
+    since: int = 0
+    """Messages since then, UTC milliseconds."""
+
+
+@dataclass(slots=True)
+class HistoryPlan:
+    """What a backfill would do."""
+
+    sessions: list[DiskSession] = field(default_factory=list)
+    groups: dict[tuple[str, str], ProjectHistory] = field(default_factory=dict)
+    """By host and project."""
+    skipped: list[SkippedFile] = field(default_factory=list)
+    messages: int = 0
+    known: int = 0
+    """Sessions that bring nothing new."""
+    sampled: int = 0
+    masked: int = 0
+    held: int = 0
+    """Of the sampled ones: with a secret, and kept from agents."""
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class ProjectHistory:
+    sessions: int = 0
+    messages: int = 0
+    size: int = 0
+    first_at: int = NO_END
+    last_at: int = 0
+
+
+@dataclass(slots=True)
+class HistoryReport:
+    sessions: int = 0
+    messages: int = 0
+    refused: int = 0
+    """Messages that a theme does not take."""
+    skipped: list[SkippedFile] = field(default_factory=list)
+
+
+class History:
+    """The sessions on disk that a person wants, beside the store they come into."""
+
+    def __init__(self, store: Store, wanted: Wanted, sessions: Iterable[DiskSession]) -> None:
+        """:param sessions: those changed last first"""
+        self._store = store
+        self._wanted = wanted
+        self._sessions = [session for session in sessions if session.changed_at >= wanted.since]
+        self._switch = load_capture_switch(store.path)
+        self._seen: dict[str, ProjectSighting] = {}
+
+    def plan(self) -> HistoryPlan:
+        """Read everything, and store nothing."""
+        plan, begin = HistoryPlan(), time.process_time()
+        checks_s = 0.0
+        for disk, project in self._choose(plan.skipped):
+            group = plan.groups.setdefault((disk.host, project), ProjectHistory())
+            count = 0
+            for message in self._read_new(disk, plan.skipped):
+                count += 1
+                group.first_at, group.last_at = min(group.first_at, message.at), max(group.last_at, message.at)
+                if plan.sampled < MOST_SAMPLED:
+                    started = time.process_time()
+                    self._sample(plan, message.text)
+                    checks_s += time.process_time() - started
+            if count:
+                plan.sessions.append(disk)
+                group.sessions += 1
+                group.messages += count
+                group.size += disk.size
+                plan.messages += count
+            else:
+                plan.known += 1
+        plan.groups = {key: group for key, group in plan.groups.items() if group.messages}
+        reading_s = time.process_time() - begin - checks_s
+        plan.seconds = reading_s + 1.5 * checks_s * plan.messages / max(1, plan.sampled)
+        return plan
+
+    def bring(self, plan: HistoryPlan, progress: Callable[[int, int], None] | None = None) -> HistoryReport:
+        """Bring in the messages of a plan's sessions that were never here.
+
+        :param progress: called with the sessions that are done, and all
+        """
+        report = HistoryReport()
+        for number, disk in enumerate(plan.sessions, 1):
+            before = report.messages
+            self._bring_session(disk, report)
+            report.sessions += report.messages > before
+            if progress is not None:
+                progress(number, len(plan.sessions))
+        return report
+
+    def _choose(self, skipped: list[SkippedFile]) -> Iterator[tuple[DiskSession, str]]:
+        """Yield the sessions that are wanted and may be kept, with the names of their projects."""
+        here = self._sight(self._wanted.folder) if self._wanted.folder else None
+        for disk in self._sessions:
+            seen = self._sight(disk.folder) if disk.folder else None
+            project = "" if seen is None else seen.label
+            if here is not None and (seen is None or not is_same_project(here, seen)):
+                continue
+            if self._wanted.project and self._wanted.project != project:
+                continue
+            ruling = may_capture(str(self._store.path), "", disk.folder)
+            if not ruling.allowed:
+                skipped.append(SkippedFile(disk.host, disk.path, f"capture is {ruling.why}"))
+            else:
+                yield disk, project
+
+    def _sight(self, folder: str) -> ProjectSighting:
+        if folder not in self._seen:
+            self._seen[folder] = read_project(folder)
+        return self._seen[folder]
+
+    def _read_new(self, disk: DiskSession, skipped: list[SkippedFile]) -> list[SaidMessage]:
+        """Return what was said in a session, may be kept and was never here."""
+        messages = list(self._read(disk, skipped))
+        known = self._store.turns.find_journaled([message.uid for message in messages])
+        return [message for message in messages if message.uid not in known]
+
+    def _read(self, disk: DiskSession, skipped: list[SkippedFile]) -> Iterator[SaidMessage]:
+        """Yield what was said in a session and may be kept, in order; what cannot be read ends it, and is noted."""
+        occurrences: Counter[bytes] = Counter()
+        now, offset = self._store.clock(), 0
+        seen = self._sight(disk.folder) if disk.folder else None
+        policy = self._store.policies.for_theme(self._store.place_themes.find_known(seen) or DEFAULT)
+        while True:
+            try:
+                piece = read_transcript(disk.path, disk.host, offset, NO_END)
+            except (OSError, ValueError) as error:
+                skipped.append(SkippedFile(disk.host, disk.path, getattr(error, "strerror", None) or str(error)))
+                return
+            for message in piece.messages:
+                said = self._to_said(disk, message, now, occurrences)
+                if said is not None and explain_skipped_message(said.text, policy) is None:
+                    yield said
+            if piece.is_last or piece.offset == offset:
+                return
+            offset = piece.offset
+
+    def _to_said(
+        self, disk: DiskSession, message: TranscriptMessage, now: int, occurrences: Counter[bytes]
+    ) -> SaidMessage | None:
+        text = to_spoken_text(message.text)
+        if not text or message.agent:
+            return None
+        at = min(message.at or disk.changed_at, now)
+        key = digest_message(f"{message.role} {text}")
+        occurrences[key] += 1
+        if at < self._wanted.since or self._switch.was_stopped(at):
+            return None
+        named = "\0".join((disk.host, disk.name, message.role, str(occurrences[key])))
+        uid = hashlib.blake2b(named.encode(errors="replace") + key, digest_size=16).digest()
+        return SaidMessage(uid, message.role, text, at, occurrences[key])
+
+    def _sample(self, plan: HistoryPlan, text: str) -> None:
+        passage = Passage(TextKind.TURN, text, TURN_TARGET)
+        plan.sampled += 1
+        plan.masked += bool(find_masked_spans(passage))
+        plan.held += find_suspicion(passage) is not None
+
+    def _bring_session(self, disk: DiskSession, report: HistoryReport) -> None:
+        store = self._store
+        messages = self._read_new(disk, report.skipped)
+        if not messages:
+            return
+        host_session = store.host_sessions.find(disk.host, disk.name)
+        origin = Origin(way=Way.HISTORY, client=list_client_names(disk.host)[0], client_version=disk.version or None)
+        seen = self._sight(disk.folder) if disk.folder else None
+        if host_session is not None and host_session.theme is not None:
+            theme = host_session.theme
+        else:
+            theme = store.place_themes.theme_of(seen)
+        if seen is not None:
+            # Where the branch stands now says nothing of then.
+            origin = replace(store.projects.place(origin, seen), branch=disk.branch or None, commit=None)
+        with store.db.write_transaction():
+            session = self._take_session(disk, host_session, theme, origin.project, messages[0].at)
+            turns = [turn for message in messages for turn in self._to_turns(message, host_session)]
+            with store.attribute(origin):
+                brought = store.turns.bring(theme, turns, session=session, origin=origin)
+        report.messages += brought
+        report.refused += len(turns) - brought
+
+    def _to_turns(self, message: SaidMessage, host_session: HostSession | None) -> Iterator[PortableTurn]:
+        """Yield the parts of a message, unless a hook brought it. Within a write."""
+        turns, row = HostTurns(self._store.db), None
+        if host_session is not None:
+            if turns.is_known(host_session, message.role, message.text, message.occurrence, at=message.at):
+                return
+            row = turns.note_read(host_session, message.role, message.text, at=message.at)
+        for number, part in enumerate(split_message(message.text)):
+            uid = message.uid if not number else hashlib.blake2b(message.uid + bytes([number]), digest_size=16).digest()
+            if row is not None:
+                turns.note_captured(row, Uid(format_uid(uid)))
+            yield PortableTurn(uid, None, message.role, part, message.at)
+
+    def _take_session(
+        self, disk: DiskSession, host_session: HostSession | None, theme: str, project: str | None, at: int
+    ) -> Session:
+        """Return the session of ours for one on disk: the one its hooks opened, else one that has ended. Within a write."""
+        sessions = self._store.sessions
+        name = disk.name if host_session is None or host_session.session is None else host_session.session
+        found = sessions.find_named(theme, name)
+        if found is None:
+            client = list_client_names(disk.host)[0]
+            version = disk.version or None
+            found = sessions.open(theme, name, client=client, client_version=version, project=project, started_at=at)
+            sessions.close(found)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SaidMessage:
+    uid: bytes
+    role: str
+    text: str
+    at: int
+    """UTC milliseconds."""
+    occurrence: int
+    """The how manieth of its words in its session, from 1."""
+
+
+def is_same_project(one: ProjectSighting, other: ProjectSighting) -> bool:
+    return one.root == other.root or (one.remote is not None and one.remote == other.remote)

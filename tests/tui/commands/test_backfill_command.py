@@ -1,0 +1,50 @@
+"""`backfill` shows a plan, asks, and brings in what hosts keep on this disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.bridge.backfill.test_backfill import write_claude
+from tests.tui.commands.conftest import Ask, Tell
+
+
+@pytest.fixture(autouse=True)
+def sessions(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "QWEN_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    (home / "shop" / ".git").mkdir(parents=True)
+    return write_claude(home, str(home / "shop"), "which port is the shop on", "it is on 8443 here")
+
+
+def test_a_plan_creates_nothing_and_nobody_is_brought_in_unasked(ask: Ask, db: Path) -> None:
+    plan = ask("backfill", "--dry-run").out
+    assert "Claude Code, shop: 1 session, 2 messages, 2026-03-01 to 2026-03-01" in plan
+    assert "of 2 looked at, 0 would have secrets masked and 0 be kept from agents" in plan
+    refused = ask("backfill")
+    assert (refused.code, "pass --yes" in refused.err) == (2, True)
+    assert not db.exists()
+
+
+def test_a_run_brings_everything_in_once(ask: Ask, tell: Tell) -> None:
+    assert "brought in 2 messages of 1 session\n" in ask("backfill", "--yes").out
+    assert (
+        ask("backfill", "--yes").out
+        == "no sessions of hosts on this disk to bring in; 1 session there bring nothing new\n"
+    )
+    document = tell("backfill", "--yes")
+    assert (document["messages"], document["known"], document["plan"]) == (0, 1, [])
+    found = tell("recall", "ask", "which port is the shop on", "--theme", "shop")
+    assert "8443" in str(found)
+
+
+def test_projects_hosts_and_age_narrow_it(ask: Ask, tell: Tell, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tell("backfill", "--dry-run", "--host", "codex")["plan"] == []
+    assert tell("backfill", "--dry-run", "--since", "1d")["plan"] == []
+    assert tell("backfill", "--dry-run", "--here")["plan"] == []
+    assert len(tell("backfill", "--dry-run", "--project", "shop")["plan"]) == 1
+    monkeypatch.chdir(home / "shop")
+    assert len(tell("backfill", "--dry-run", "--here")["plan"]) == 1
+    assert ask("backfill", "--here", "--project", "shop").code == 1
+    assert "write a number and a unit" in ask("backfill", "--since", "soon").err

@@ -1,0 +1,136 @@
+"""The command `backfill`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_memory_store.clock import format_iso_time, parse_duration, system_clock
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import is_store_missing
+from hermes_memory_tui.cli.command_examples import add_examples
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.memory.place_commands import ask_first
+from hermes_memory_tui.cli.progress_bars import progress_bar
+from hermes_memory_tui.cli.terminal_output import format_quantity
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.backfill.history import HistoryPlan, HistoryReport
+
+MOST_SKIPPED = 5
+"""Files that are named which are not read; more are counted."""
+
+
+@add_examples(
+    ("backfill --dry-run", "which sessions lie on this disk, and what they would bring"),
+    ("backfill --here --since 90d", "bring in those of this project"),
+)
+@click.command("backfill", short_help="Bring in the sessions that hosts keep on this disk.")
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    type=click.Choice([*find_hosts_with("sessions")]),
+    help="Only of this host; may be given more than once.",
+)
+@click.option("--here", is_flag=True, help="Only of the project of the working folder.")
+@click.option("--project", default="", metavar="NAME", help="Only of the project of this name.")
+@click.option("--since", metavar="AGE", help="Only messages younger than this, such as 90d.")
+@click.option("--dry-run", is_flag=True, help="Show the plan, without bringing anything in.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@add_common_options
+@pass_settings
+def backfill_command(
+    settings: CommandSettings,
+    hosts: tuple[str, ...],
+    here: bool,
+    project: str,
+    since: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Read the sessions that agents' hosts keep on this disk, and keep what was said in them, each message once.
+
+    Hosts delete them in time, Claude Code and Gemini CLI after 30 days. What you and the agent said becomes captured messages of
+    the projects they belong to: with secrets masked, without what tools returned. It can be stopped and run again at any time.
+    What was paused, switched off in a folder, or purged stays out.
+    """
+    from hermes_memory_bridge.backfill.disk_sessions import find_disk_sessions
+    from hermes_memory_bridge.backfill.history import History, HistoryReport, Wanted
+    from hermes_memory_bridge.connect.hosts import find_here
+
+    if here and project:
+        raise ArgumentError("--here names a project, and so does --project; leave one of them out", project)
+    wanted = Wanted(str(Path.cwd()) if here else "", project, system_clock() - parse_duration(since) if since else 0)
+    found, skipped = find_disk_sessions(find_here(), hosts or tuple(find_hosts_with("sessions")))
+    is_new = is_store_missing(settings.path())
+    with temporary_store() if is_new else settings.store() as store:
+        plan = History(store, wanted, found).plan()
+    plan.skipped = [*skipped, *plan.skipped]
+    report = HistoryReport()
+    if not settings.as_json:
+        print_plan(plan)
+    if plan.sessions and not dry_run:
+        ask_first(settings, f"Bring in {format_quantity(plan.messages, 'message')}?", yes=yes)
+        with settings.store(creating=True) as store, progress_bar("sessions") as progress:
+            report = History(store, wanted, found).bring(plan, progress)
+    if settings.as_json:
+        print_document({**plan_json(plan), "dry_run": dry_run, **report_json(report)})
+    elif plan.sessions and not dry_run:
+        print_report(report)
+
+
+def print_plan(plan: HistoryPlan) -> None:
+    if not plan.sessions:
+        here = f"; {format_quantity(plan.known, 'session')} there bring nothing new" if plan.known else ""
+        click.echo(f"no sessions of hosts on this disk to bring in{here}")
+    for (host, project), group in plan.groups.items():
+        days = f"{format_iso_time(group.first_at)[:10]} to {format_iso_time(group.last_at)[:10]}"
+        where = to_printable(project) or "no project"
+        counts = f"{format_quantity(group.sessions, 'session')}, {format_quantity(group.messages, 'message')}"
+        click.echo(f"{load_host(host)['title']}, {where}: {counts}, {days}, {group.size / 1e6:,.1f} MB")
+    if plan.sampled:
+        click.echo(
+            f"of {plan.sampled:,} looked at, {plan.masked:,} would have secrets masked and {plan.held:,} be kept from agents; "
+            f"about {max(1, round(plan.seconds)):,} s"
+        )
+    for file in plan.skipped[:MOST_SKIPPED]:
+        click.echo(to_printable(f"left out: {file.path}: {file.reason}"), err=True)
+    if len(plan.skipped) > MOST_SKIPPED:
+        click.echo(f"and {len(plan.skipped) - MOST_SKIPPED:,} more left out", err=True)
+
+
+def print_report(report: HistoryReport) -> None:
+    text = f"brought in {format_quantity(report.messages, 'message')} of {format_quantity(report.sessions, 'session')}"
+    click.echo(text + (f"; {report.refused:,} refused by their themes" if report.refused else ""))
+
+
+def plan_json(plan: HistoryPlan) -> dict[str, Any]:
+    return {
+        "plan": [
+            {
+                "host": host,
+                "project": project or None,
+                "sessions": group.sessions,
+                "messages": group.messages,
+                "bytes": group.size,
+                "first_at": format_iso_time(group.first_at),
+                "last_at": format_iso_time(group.last_at),
+            }
+            for (host, project), group in plan.groups.items()
+        ],
+        "known": plan.known,
+        "sampled": plan.sampled,
+        "masked": plan.masked,
+        "held": plan.held,
+        "skipped": [{"host": file.host, "path": file.path, "reason": file.reason} for file in plan.skipped],
+    }
+
+
+def report_json(report: HistoryReport) -> dict[str, int]:
+    return {"sessions": report.sessions, "messages": report.messages, "refused": report.refused}
