@@ -1,7 +1,7 @@
 """What of the sessions on disk may come in, and how it does: each message once, however often a backfill runs or is killed.
 
 A message has a uid that its host, session, speaker and words give it. What the journal knows under that uid was here once: it is
-there, or was erased and does not come back.
+there, or was erased and does not come back, unless a backfill was taken back and a person asks for another.
 """
 
 from __future__ import annotations
@@ -86,13 +86,18 @@ class HistoryReport:
 class History:
     """The sessions on disk that a person wants, beside the store they come into."""
 
-    def __init__(self, store: Store, wanted: Wanted, sessions: Iterable[DiskSession]) -> None:
-        """:param sessions: those changed last first"""
+    def __init__(
+        self, store: Store, wanted: Wanted, sessions: Iterable[DiskSession], *, is_asked_for: bool = True
+    ) -> None:
+        """:param sessions: those changed last first
+        :param is_asked_for: whether what was taken back may come again
+        """
         self._store = store
         self._wanted = wanted
         self._sessions = [session for session in sessions if session.changed_at >= wanted.since]
         self._switch = load_capture_switch(store.path)
         self._seen: dict[str, ProjectSighting] = {}
+        self._taken_back = store.turns.find_taken_back() if is_asked_for else set()
 
     def plan(self) -> HistoryPlan:
         """Read everything, and store nothing."""
@@ -126,10 +131,10 @@ class History:
 
         :param progress: called with the sessions that are done, and all
         """
-        report = HistoryReport()
+        report, run = HistoryReport(), self._store.journal.last_seq() + 1
         for number, disk in enumerate(plan.sessions, 1):
             before = report.messages
-            self._bring_session(disk, report)
+            self._bring_session(disk, report, run)
             report.sessions += report.messages > before
             if progress is not None:
                 progress(number, len(plan.sessions))
@@ -159,7 +164,7 @@ class History:
     def _read_new(self, disk: DiskSession, skipped: list[SkippedFile]) -> list[SaidMessage]:
         """Return what was said in a session, may be kept and was never here."""
         messages = list(self._read(disk, skipped))
-        known = self._store.turns.find_journaled([message.uid for message in messages])
+        known = self._store.turns.find_journaled([message.uid for message in messages]) - self._taken_back
         return [message for message in messages if message.uid not in known]
 
     def _read(self, disk: DiskSession, skipped: list[SkippedFile]) -> Iterator[SaidMessage]:
@@ -203,7 +208,7 @@ class History:
         plan.masked += bool(find_masked_spans(passage))
         plan.held += find_suspicion(passage) is not None
 
-    def _bring_session(self, disk: DiskSession, report: HistoryReport) -> None:
+    def _bring_session(self, disk: DiskSession, report: HistoryReport, run: int) -> None:
         store = self._store
         messages = self._read_new(disk, report.skipped)
         if not messages:
@@ -222,7 +227,7 @@ class History:
             session = self._take_session(disk, host_session, theme, origin.project, messages[0].at)
             turns = [turn for message in messages for turn in self._to_turns(message, host_session)]
             with store.attribute(origin):
-                brought = store.turns.bring(theme, turns, session=session, origin=origin)
+                brought = store.turns.bring(theme, turns, session=session, origin=origin, run=run)
         report.messages += brought
         report.refused += len(turns) - brought
 

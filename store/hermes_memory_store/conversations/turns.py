@@ -120,6 +120,14 @@ TO_SCRUB = """
     SELECT ?1, EXISTS (SELECT 1 FROM sync_turns WHERE theme_id = ?2 AND uid = ?1 AND erased = 1)
 """
 
+BROUGHT_BY_RUNS = f"""
+    SELECT t.theme_id, t.id, t.uid, t.content, t.session_id, json_extract(j.after, '$.run') run
+    FROM turns t JOIN journal j ON j.uid = t.uid AND j.op = 'capture'
+    WHERE t.{OF_HISTORY} AND run IS NOT NULL
+"""
+
+FORGET_READ = "DELETE FROM host_turns WHERE turn_uid = ?"
+
 HITS = "SELECT rowid FROM turns_text WHERE turns_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 
 
@@ -229,12 +237,22 @@ class Turns:
             found.update(uid for (uid,) in self._db.rows(sql, some))
         return found
 
+    def find_taken_back(self) -> set[bytes]:
+        """Return the turns that `take_back` erased last, and that were not brought again since."""
+        found: set[bytes] = set()
+        sql = "SELECT after FROM journal WHERE entity = 'turn' AND op = 'purge' AND after IS NOT NULL ORDER BY seq"
+        for (text,) in self._db.rows(sql):
+            words = json.loads(text)
+            (found.update if "run" in words else found.difference_update)(map(uids.parse_uid, words["uids"]))
+        return found.difference(uid for (uid,) in self._db.rows(f"SELECT uid FROM turns WHERE {OF_HISTORY}"))
+
     @retry_without_index
-    def bring(self, theme: str, turns: Sequence[PortableTurn], *, session: Session, origin: Origin) -> int:
+    def bring(self, theme: str, turns: Sequence[PortableTurn], *, session: Session, origin: Origin, run: int) -> int:
         """Capture what was said in a session before, under the uids given, in one change; return how many it takes.
 
-        A turn that the theme does not take is left out. None of them was ever captured here: see `find_journaled`.
+        A turn that the theme does not take is left out. None of them is here, or was, unless it was taken back.
 
+        :param run: the number by which `take_back` knows all that was brought with these
         :raises FileError: one holds a secret that could not be kept; nothing was captured then
         """
         theme_name, admitted = to_theme_name(theme), []
@@ -250,9 +268,29 @@ class Turns:
                 theme_id = self._names.theme_for_writing(conn, theme_name, now)
                 named = [(uid, replace(turn, session=session.name), text) for uid, turn, text in admitted]
                 entries = insert_turns(conn, self._names.origins, theme_id, named, now, origin)
+                entries = [replace(entry, after={**(entry.after or {}), "run": run}) for entry in entries]
                 if entries:
                     self._journal.append(conn, entries, actor=Actor("session", session.name), at=now, origin=origin)
         return len(admitted)
+
+    def find_newest_run(self) -> tuple[int, int, int] | None:
+        """Return the number of the newest run of which turns are left, with how many there are and of how many sessions."""
+        sql = (
+            f"SELECT run, count(*), count(DISTINCT session_id) FROM ({BROUGHT_BY_RUNS}) GROUP BY run ORDER BY run DESC"
+        )
+        return self._db.row(f"{sql} LIMIT 1")
+
+    @retry_without_index
+    def take_back(self, run: int) -> tuple[int, tuple[str, ...]]:
+        """Erase what one run of `bring` brought, in all themes; return as `erase` does. It may be brought again."""
+        with self._db.write_transaction() as conn:
+            themes: dict[int, builtins.list[tuple[int, bytes, str]]] = {}
+            for theme_id, *row, _session, _run in conn.execute(f"{BROUGHT_BY_RUNS} AND run = ?", (run,)):
+                themes.setdefault(theme_id, []).append((row[0], row[1], row[2]))
+            for theme_id, rows in themes.items():
+                conn.executemany(FORGET_READ, [(uid,) for _, uid, _ in rows])
+                self.erase_within(conn, theme_id, rows, PERSON, self._journal.now(conn), everywhere=True, run=run)
+        return sum(map(len, themes.values())), self.scrub()
 
     def find_named(self, session: Session, names: Sequence[str]) -> tuple[Uid, ...]:
         """Return the uids of a session's turns by names, oldest first. Those of other sessions are reported as nonexistent.
@@ -421,11 +459,13 @@ class Turns:
         now: int,
         *,
         everywhere: bool | None = None,
+        run: int | None = None,
     ) -> None:
         """Erase turns within a running transaction; call `scrub` after it.
 
         :param rows: their keys, uids and contents
         :param everywhere: as of `erase`; None tells the team nothing
+        :param run: as of `bring`, which may bring them again
         """
         if not rows:
             return
@@ -437,7 +477,7 @@ class Turns:
         conn.executemany(TO_SCRUB, [(uid, theme_id) for _, uid, _ in rows])
         entries = []
         for some in in_chunks([uid for _, uid, _ in rows]):
-            words = {"turns": len(some), "uids": uids.to_texts(some)}
+            words = {"turns": len(some), "uids": uids.to_texts(some)} | ({} if run is None else {"run": run})
             entries.append(JournalEntry("purge", "turn", uids.new_uid(now), theme_id, None, words))
         self._journal.append(conn, entries, actor=actor, at=now)
 

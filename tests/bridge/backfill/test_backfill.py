@@ -209,6 +209,57 @@ def test_what_was_erased_does_not_come_back(store: Store, tmp_path: Path, folder
     assert said(store) == []
 
 
+def test_the_newest_run_is_taken_back_whole_and_comes_again_when_asked_for(
+    store: Store, tmp_path: Path, folder: str
+) -> None:
+    write_claude(tmp_path, folder, "brought by the first run", "answered in the first run")
+    bring(store, tmp_path)
+    write_others(tmp_path, folder)
+    elsewhere = tmp_path / "desk" / ".git"
+    elsewhere.mkdir(parents=True)
+    write_claude(tmp_path, str(elsewhere.parent), "said in another project", "answered there", name=ID.format(9))
+    assert bring(store, tmp_path).messages == 10
+    run, messages, sessions = store.turns.find_newest_run() or (0, 0, 0)
+    assert (messages, sessions) == (10, 5)
+    assert store.turns.take_back(run) == (10, ())
+    assert [text for _, text in said(store)] == ["answered in the first run", "brought by the first run"]
+    found, _ = find_disk_sessions(HostEnvironment(tmp_path, "linux", {}), find_hosts_with("sessions"))
+    assert History(store, Wanted(), found, is_asked_for=False).plan().messages == 0
+    assert bring(store, tmp_path).messages == 10
+    store.turns.erase("desk")
+    assert bring(store, tmp_path).messages == 0
+    first, *_ = store.turns.find_newest_run() or (0,)
+    store.turns.take_back(first)
+    last, *_ = store.turns.find_newest_run() or (0,)
+    store.turns.take_back(last)
+    assert (said(store), store.turns.find_newest_run()) == ([], None)
+    assert all(check.ok for check in examine_store(store))
+
+
+def test_what_is_taken_back_of_a_session_that_hooks_heard_comes_again(tmp_path: Path, folder: str) -> None:
+    db = tmp_path / "memory.db"
+    path = write_claude(tmp_path, folder, "before the hook came", "x" * 9_000, "heard by the hook")
+    allow_capture(db, "claude-code")
+    with bridge(db) as places:
+        for event, text in (("start", ""), ("prompt", "heard by the hook")):
+            heard = {"folder": folder, "text": text, "transcript": str(path), "capture": True}
+            send_event(places, event, session=ID.format(1), **heard)
+
+        def is_heard() -> bool:
+            with Store.open(db, read_only=True) as reading:
+                return ("user", "heard by the hook") in said(reading)
+
+        until(is_heard, "the prompt")
+    with Store.open(db) as store:
+        bring(store, tmp_path)
+        before = said(store)
+        run, messages, _ = store.turns.find_newest_run() or (0, 0, 0)
+        assert store.turns.take_back(run)[0] == messages == len(before) - 1
+        assert said(store) == [("user", "heard by the hook")]
+        bring(store, tmp_path)
+        assert said(store) == before
+
+
 def test_what_hooks_brought_is_not_brought_again(tmp_path: Path, folder: str) -> None:
     db = tmp_path / "memory.db"
     path = write_claude(tmp_path, folder, "before the hook came", "an older answer of it", "heard by the hook")

@@ -48,3 +48,13 @@ def test_projects_hosts_and_age_narrow_it(ask: Ask, tell: Tell, home: Path, monk
     assert len(tell("backfill", "--dry-run", "--here")["plan"]) == 1
     assert ask("backfill", "--here", "--project", "shop").code == 1
     assert "write a number and a unit" in ask("backfill", "--since", "soon").err
+
+
+def test_a_run_is_taken_back_once_asked(ask: Ask, tell: Tell) -> None:
+    ask("backfill", "--yes")
+    assert "would be erased: 2 messages of 1 session" in ask("backfill", "--undo", "--dry-run").out
+    assert "pass --yes" in ask("backfill", "--undo").err
+    assert "leave what narrows a run out" in ask("backfill", "--undo", "--here").err
+    assert tell("backfill", "--undo", "--yes")["erased"] == 2
+    assert "no backfill is left to take back" in ask("backfill", "--undo", "--yes").err
+    assert tell("backfill", "--yes")["messages"] == 2

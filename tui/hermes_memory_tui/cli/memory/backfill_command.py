@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_memory_store.clock import format_iso_time, parse_duration, system_clock
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import ArgumentError, NothingToUndo
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import is_store_missing
@@ -16,6 +16,7 @@ from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.memory.place_commands import ask_first
+from hermes_memory_tui.cli.memory.purge_commands import print_unreached
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
@@ -29,6 +30,7 @@ MOST_SKIPPED = 5
 @add_examples(
     ("backfill --dry-run", "which sessions lie on this disk, and what they would bring"),
     ("backfill --here --since 90d", "bring in those of this project"),
+    ("backfill --undo", "erase what the newest run brought in"),
 )
 @click.command("backfill", short_help="Bring in the sessions that hosts keep on this disk.")
 @click.option(
@@ -41,6 +43,7 @@ MOST_SKIPPED = 5
 @click.option("--here", is_flag=True, help="Only of the project of the working folder.")
 @click.option("--project", default="", metavar="NAME", help="Only of the project of this name.")
 @click.option("--since", metavar="AGE", help="Only messages younger than this, such as 90d.")
+@click.option("--undo", is_flag=True, help="Erase what the newest run brought in; a later one may bring it again.")
 @click.option("--dry-run", is_flag=True, help="Show the plan, without bringing anything in.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @add_common_options
@@ -51,6 +54,7 @@ def backfill_command(
     here: bool,
     project: str,
     since: str | None,
+    undo: bool,
     dry_run: bool,
     yes: bool,
 ) -> None:
@@ -64,6 +68,11 @@ def backfill_command(
     from hermes_memory_bridge.backfill.history import History, HistoryReport, Wanted
     from hermes_memory_bridge.connect.hosts import find_here
 
+    if undo:
+        if hosts or here or project or since:
+            raise ArgumentError("--undo takes the newest run back whole; leave what narrows a run out", None)
+        undo_backfill(settings, dry_run=dry_run, yes=yes)
+        return
     if here and project:
         raise ArgumentError("--here names a project, and so does --project; leave one of them out", project)
     wanted = Wanted(str(Path.cwd()) if here else "", project, system_clock() - parse_duration(since) if since else 0)
@@ -80,9 +89,31 @@ def backfill_command(
         with settings.store(creating=True) as store, progress_bar("sessions") as progress:
             report = History(store, wanted, found).bring(plan, progress)
     if settings.as_json:
-        print_document({**plan_json(plan), "dry_run": dry_run, **report_json(report)})
+        print_document({**plan_json(plan), "dry_run": dry_run, **report_json(report), "erased": 0, "unreached": []})
     elif plan.sessions and not dry_run:
         print_report(report)
+
+
+def undo_backfill(settings: CommandSettings, *, dry_run: bool, yes: bool) -> None:
+    """Erase what the newest run brought, after a question."""
+    from hermes_memory_bridge.backfill.history import HistoryPlan, HistoryReport
+
+    with settings.store(writing=True) as store:
+        newest, erased, unreached = store.turns.find_newest_run(), 0, tuple[str, ...]()
+        if newest is None:
+            raise NothingToUndo("no backfill is left to take back")
+        run, messages, sessions = newest
+        what = f"{format_quantity(messages, 'message')} of {format_quantity(sessions, 'session')}"
+        when = format_iso_time(store.journal.get(run).at)
+        if not dry_run:
+            ask_first(settings, f"Erase the {what} that the backfill of {when} brought in?", yes=yes)
+            erased, unreached = store.turns.take_back(run)
+    if settings.as_json:
+        empty = plan_json(HistoryPlan()) | report_json(HistoryReport())
+        print_document({**empty, "dry_run": dry_run, "erased": erased, "unreached": list(unreached)})
+        return
+    click.echo(f"{'would be erased' if dry_run else 'erased'}: {what}, brought in by the backfill of {when}")
+    print_unreached(unreached)
 
 
 def print_plan(plan: HistoryPlan) -> None:
