@@ -194,6 +194,7 @@ STATEMENTS = (
     "work e-mail of the user: lena.v@example.net",
     "the key of the map service is to be had on console.maps.example",
     "never push on your own or bypass the approval script",
+    "никогда не отключай проверку сертификатов",
 )
 
 ORDERS_LIKE_STATEMENTS = (
