@@ -7,16 +7,22 @@ and `projects`, a file that gives the folder of each project's name, where the l
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.connect.hosts import HostEnvironment
+from hermes_memory_bridge.connect.hosts import HostEnvironment, find_here
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import find_member
-from hermes_memory_store.hosts.host_data import find_hosts_with
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.hosts.capture_switch import may_capture
+from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
+from hermes_memory_store.safe_text import pluralise
+from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_store.system.file_handles import open_regular
 
 HEAD_BYTES = 1 << 18
@@ -71,6 +77,25 @@ def find_disk_sessions(place: HostEnvironment, hosts: Collection[str]) -> tuple[
     return sessions, skipped
 
 
+def find_unkept_sessions(store_path: Path, place: HostEnvironment, hosts: Collection[str]) -> list[DiskSession]:
+    """Find the sessions of these hosts of which a store holds nothing, and may. :raises StoreError: it cannot be read"""
+    named = {(session.host, session.name): session for session in find_disk_sessions(place, hosts)[0]}
+    sessions = [disk for disk in named.values() if may_capture(str(store_path), "", disk.folder).allowed]
+    if not sessions or is_store_missing(store_path):
+        return sessions
+    with Store.open(store_path, read_only=True) as store:
+        kept = store.host_sessions.find_kept_names()
+    return [session for session in sessions if session.name not in kept]
+
+
+def offer_backfill(store_path: Path, hosts: Collection[str]) -> None:
+    """Say of each of these hosts how many sessions a backfill would find."""
+    with contextlib.suppress(StoreError):  # whoever opens the store hears why
+        for host, count in Counter(disk.host for disk in find_unkept_sessions(store_path, find_here(), hosts)).items():
+            found = f"{load_host(host)['title']} keeps {pluralise(count, 'session')} on this disk"
+            print(f"{found}: `hermes-memory-tui backfill` brings them in")
+
+
 def find_files(place: HostEnvironment, patterns: list[str]) -> Iterator[str]:
     """Yield the files that match, without those that a link leads to out of their folder."""
     for pattern in patterns:
@@ -100,9 +125,9 @@ def read_session_head(path: str, keys: dict[str, str]) -> tuple[dict[str, str], 
         status = os.fstat(file.fileno())
         if status.st_uid != os.getuid():
             raise PermissionError(0, "another user's file")
-        for line in file.readlines(HEAD_BYTES):
-            if head.keys() == keys.keys():
-                break
+        rest = HEAD_BYTES
+        while head.keys() != keys.keys() and (line := file.readline(rest)):
+            rest -= len(line)
             try:
                 document = json.loads(line)
             except (ValueError, RecursionError):

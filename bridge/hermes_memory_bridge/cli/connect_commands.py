@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hermes_memory_bridge.cli.bridge_options import BridgeCommand, store_option, theme_option
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.connect.host_entries import ConnectRequest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,7 +69,22 @@ def connect_options(command: F) -> F:
 @theme_option("Theme to use.")
 def host_connect_command(**request: Any) -> int:
     """Add the bridge to the configuration of an MCP host; list the hosts if none is given."""
-    from hermes_memory_bridge.connect.host_connection import connect_host
     from hermes_memory_bridge.connect.host_entries import ConnectRequest
 
-    return connect_host(ConnectRequest(**request))
+    return execute_request(ConnectRequest(**request))
+
+
+def execute_request(request: ConnectRequest) -> int:
+    """Execute a request as `connect_host`, and say which sessions the hosts that it connected keep on this disk."""
+    from hermes_memory_bridge.connect.host_connection import connect_host
+    from hermes_memory_bridge.connect.host_entries import find_store_path
+
+    code = connect_host(request)
+    if code == 0 and not (request.remove or request.check or request.dry_run):
+        from hermes_memory_bridge.backfill.disk_sessions import offer_backfill
+        from hermes_memory_store.hosts.host_data import find_hosts_with
+
+        offer_backfill(
+            find_store_path(request.db), find_hosts_with("sessions") if request.every else [request.host or ""]
+        )
+    return code

@@ -222,6 +222,10 @@ class HostSessions:
         """Return sessions, those heard last first."""
         return self._list("?1 IS NULL OR h.host = ?1 ORDER BY h.heard_at DESC, h.id DESC LIMIT ?2", host, limit)
 
+    def find_kept_names(self) -> set[str]:
+        """Return the names, as hosts give them, of the sessions of which messages are here."""
+        return {name for (name,) in self._db.rows(KEPT_NAMES)}
+
     def list_hosts(self) -> builtins.list[HostReport]:
         """Return what was heard of each host, the one heard last first."""
         return [
@@ -230,6 +234,11 @@ class HostSessions:
             for latest in self.list(host, limit=1)  # none when they were purged since
         ]
 
+
+KEPT_NAMES = """
+    SELECT name FROM sessions WHERE id IN (SELECT session_id FROM turns)
+    UNION SELECT name FROM host_sessions WHERE session_id IN (SELECT session_id FROM turns)
+"""
 
 SAME_MS = 2_000
 """Equal messages of a session this near together, of which no host's id says more, are one that a hook brought twice."""

@@ -26,7 +26,7 @@ from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.model import Way
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import allow_capture, send_event
-from tests.bridge.running import bridge, until
+from tests.bridge.running import bridge, run_command, until
 from tests.store.conftest import HandClock
 
 AT = "2026-03-01T12:00:{:02d}.000Z"
@@ -396,3 +396,25 @@ def test_it_is_whole_after_any_number_of_kills(tmp_path: Path, folder: str) -> N
     with Store.open(db) as store:
         assert len(said(store)) == len(set(said(store))) == 30 * 30, done.stdout
         assert all(check.ok for check in examine_store(store))
+
+
+def test_connecting_a_host_tells_of_the_sessions_that_are_not_here(tmp_path: Path, folder: str) -> None:
+    db = tmp_path / "memory.db"
+    write_claude(tmp_path, folder, "said in the first one", "and answered")
+    write_claude(tmp_path, folder, "said in the second one", "and answered", name=ID.format(2))
+    write_others(tmp_path, folder)
+
+    def connect(*words: str) -> str:
+        environ = {"HOME": str(tmp_path), "HERMES_HOME": str(tmp_path)}
+        return run_command("connect", *words, "--db", str(db), "--yes", "--no-hooks", **environ).stdout
+
+    offer = "Claude Code keeps 2 sessions on this disk: `hermes-memory-tui backfill` brings them in\n"
+    assert connect("claude-code").endswith(offer)
+    assert "keeps" not in connect("claude-code", "--dry-run")
+    assert "Codex keeps 1 session on" in connect("--all")
+    with Store.open(db) as store:
+        bring(store, tmp_path)
+    assert "keeps" not in connect("claude-code")
+    write_claude(tmp_path, folder, "said in the third one", "and answered", name=ID.format(3))
+    (Path(folder) / ".hermes-memory-off").touch()
+    assert "keeps" not in connect("claude-code")

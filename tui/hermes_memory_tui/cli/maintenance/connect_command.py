@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hermes_memory_bridge.cli.connect_commands import connect_options
+from hermes_memory_bridge.cli.connect_commands import connect_options, execute_request
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
@@ -25,16 +25,15 @@ from hermes_memory_tui.cli.json_documents import print_document
 @pass_settings
 def connect_command(settings: CommandSettings, /, **flags: Any) -> int:
     """Connect an agent host to this memory. Without HOST: list the hosts and whether each is connected."""
-    from hermes_memory_bridge.connect.host_connection import connect_host
     from hermes_memory_bridge.connect.host_entries import ConnectRequest
 
     request = ConnectRequest(db=settings.db, theme=settings.theme, **flags)
     if not settings.as_json:
-        return connect_host(request)
+        return execute_request(request)
     if request.host and not (request.yes or request.dry_run or request.check):
         raise ArgumentError("--json cannot prompt; add --yes or --dry-run")
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        code = connect_host(request)
+        code = execute_request(request)
     print_document({"ok": code == 0, "said": output.getvalue()})
     return code
