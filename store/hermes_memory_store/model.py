@@ -718,6 +718,8 @@ class FactFilter:
     """Names of projects they came from."""
     branches: frozenset[str] = frozenset()
     """Names of branches they were written on."""
+    clients: frozenset[str] = frozenset()
+    """What the MCP clients of the agent hosts that they came from call themselves."""
     seen_from: str | None = None
     """The theme of a project from which another theme is read: nothing that the former says otherwise, and of `default` only
     what was written in that project or in no known place."""

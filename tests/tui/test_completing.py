@@ -38,6 +38,7 @@ def known(name: str, begun: str) -> Sequence[str]:
         ("scope:launch,rel", ['"Release 2"']),
         ("scope:a", ['"a,b"', "launch", '"Release 2"']),
         ("SCOPE:LAU", ["launch"]),
+        ("host:codex,gem", ["gemini"]),
         ("-ty", []),
         ("zzz", []),
         ('"a phrase type:', []),

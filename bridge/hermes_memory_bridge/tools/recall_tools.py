@@ -35,6 +35,7 @@ from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.conversations.turn_rows import ROLES
 from hermes_memory_store.errors import ArgumentError, UnknownTheme
 from hermes_memory_store.find.candidates import MOST_OF_EACH
+from hermes_memory_store.find.recall import list_session_hits
 from hermes_memory_store.hosts.capture_switch import may_capture
 from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.model import Fact, Turn
@@ -183,6 +184,7 @@ def recall_conversation(
     themes = [connection.theme] if scope == "session" else find_recall_themes(connection, scope)
     matches = recall_turns(connection, themes, query, limit, within=within)
     turns = [item.turn for item in matches.items if item.turn is not None]
+    hits = list_session_hits(connection.store.host_sessions, turns, query)
     return to_recall_result(
         connection,
         matches.ranked_by,
@@ -199,6 +201,7 @@ def recall_conversation(
             for item, turn in zip(matches.items, turns, strict=True)
         ],
         sessions=find_session_titles(connection, turns),
+        by_session=[hit.to_data() for hit in hits if hit.resume],
     )
 
 
@@ -240,7 +243,10 @@ def is_team_theme(connection: Connection, theme: str) -> bool:
 
 
 def to_recall_result(
-    connection: Connection, ranked_by: str, results: list[dict[str, Any]], **more: dict[str, Any] | str | None
+    connection: Connection,
+    ranked_by: str,
+    results: list[dict[str, Any]],
+    **more: Any,
 ) -> ToolResult:
     """Return the result of both recall tools: JSON as fenced text, and the same as data. It names the rankings used."""
     data = {"results": results, "count": len(results), "ranked_by": ranked_by}

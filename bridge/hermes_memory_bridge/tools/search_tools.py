@@ -50,7 +50,7 @@ def suffice_words(connection: Connection, arguments: Arguments) -> bool:
     description=(
         'Search active and cold facts by words and meaning, a "phrase", -exclusions or a question.\n'
         "Call it before answering on any topic discussed before.\n"
-        "Filters in the query: type: scope: tier: target: before: after: by: from: in: branch:"
+        "Filters in the query: type: scope: tier: target: before: after: by: from: in: branch: host:"
     ),
     gives={"facts": OBJECTS, "total": COUNT, "more": YES, "ranked_by": TEXT, "reasons": OBJECT},
     query_to_embed=lambda arguments: arguments.get("query"),

@@ -37,7 +37,7 @@ from hermes_memory_store.database.index_health import (
     retry_without_index,
 )
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.find.query_syntax import parse_query
+from hermes_memory_store.find.query_syntax import parse_query, split_host_filter
 from hermes_memory_store.find.query_terms import (
     EXACT,
     QueryTerm,
@@ -128,7 +128,11 @@ BROUGHT_BY_RUNS = f"""
 
 FORGET_READ = "DELETE FROM host_turns WHERE turn_uid = ?"
 
-HITS = "SELECT rowid FROM turns_text WHERE turns_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
+HITS = (
+    "SELECT rowid FROM turns_text WHERE turns_text MATCH ?1 AND rowid BETWEEN ?2 AND ?3{} ORDER BY rowid DESC LIMIT ?4"
+)
+
+OF_ORIGINS = " AND EXISTS (SELECT 1 FROM turns t WHERE t.id = turns_text.rowid AND t.origin_id IN ({}))"
 
 
 MAX_NAMED = 20
@@ -513,6 +517,11 @@ class Turns:
         low, high = self._range(theme)
         if low == high:
             return TurnRanking([], {}, 0.0)
+        clients, _ = split_host_filter(query)
+        origins, hits_sql = None, HITS.format("")
+        if clients:
+            origins = self._names.origins.keys(None if theme is None else low >> THEME_SHIFT, (), (), clients=clients)
+            hits_sql = HITS.format(OF_ORIGINS.format(", ".join(map(str, origins))))
         taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
         look = to_query_terms(taken.words, taken.phrases, taken.excluded)
         languages = self._intake.policies.search_languages(theme)
@@ -521,12 +530,12 @@ class Turns:
         if look.question:
             add_synonyms(look)
         total = self.stands_for or max(1, high - low)
-        rarities, scores = self._score_turns(look, low, high, total)
+        rarities, scores = self._score_turns(look, low, high, total, hits_sql)
         if look.question and not look.phrases and not look.excluded:
             order = add_neighbour_turns(scores, most, low, high)
         else:
             order = spread_scores(scores)  # a look-up finds what has its words, and nothing else
-        rows = self._best(order, most, to_turn_filter(session, roles, for_agents))
+        rows = self._best(order, most, to_turn_filter(session, roles, for_agents, origins))
         if not rows:
             return TurnRanking([], {}, 0.0)
         candidates = [
@@ -553,12 +562,12 @@ class Turns:
         return TurnRanking([(candidate.id, candidate.score) for candidate in ranked], turns, matched)
 
     def _score_turns(
-        self, look: QueryTerms, low: int, high: int, total: int
+        self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str
     ) -> tuple[Sequence[float], dict[int, float]]:
         """Return the weight of each word, and the total score of each turn; without the index from the turns themselves."""
         if is_index_usable(self._db.conn, TURNS):
             try:
-                return self._score_by_index(look, low, high, total)
+                return self._score_by_index(look, low, high, total, hits_sql)
             except (errors.StoreError, *SQLITE_FAILURES) as error:
                 note_index_trouble(self._db.conn, TURNS, error)
         hits = scan_turns(self._db, look, low, high)
@@ -570,13 +579,13 @@ class Turns:
         return rarities, scores
 
     def _score_by_index(
-        self, look: QueryTerms, low: int, high: int, total: int
+        self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str
     ) -> tuple[Sequence[float], dict[int, float]]:
         rarities: list[float] = []
         scores: dict[int, float] = {}
-        hits = [self._hits(look, word, low, high) for word in look.words]
+        hits = [self._hits(look, word, low, high, hits_sql) for word in look.words]
         if phrases := look.match_expression([]):
-            hits.append(self._db.rows(HITS, (look.without_excluded(phrases), low, high, POSTINGS)))
+            hits.append(self._db.rows(hits_sql, (look.without_excluded(phrases), low, high, POSTINGS)))
         if look.question:
             unknown = [word for word, rows in zip(look.words, hits, strict=False) if not rows]
             settle_near_terms(look, unknown, Vocabulary(self._db, TURNS, [(low, high)]))
@@ -593,7 +602,7 @@ class Turns:
             expression = word.near_expression()
             if expression is None or len(hits[at]) == POSTINGS:
                 continue
-            near = self._db.rows(HITS, (look.without_excluded(expression), low, high, NEAR_POSTINGS))
+            near = self._db.rows(hits_sql, (look.without_excluded(expression), low, high, NEAR_POSTINGS))
             near_rarity = rarity_of(near, NEAR_POSTINGS)
             if hits[at]:
                 word.scale_near(min(1.0, near_rarity / max(rarities[at], 1e-9)))
@@ -604,11 +613,11 @@ class Turns:
                 scores[key] = scores.get(key, 0.0) + weight
         return rarities, scores
 
-    def _hits(self, look: QueryTerms, word: QueryTerm, low: int, high: int) -> Sequence[tuple[int]]:
+    def _hits(self, look: QueryTerms, word: QueryTerm, low: int, high: int, hits_sql: str) -> Sequence[tuple[int]]:
         expression = f'"{word.text}" *' if word.is_character else word.expression()
-        rows = self._db.rows(HITS, (look.without_excluded(expression), low, high, POSTINGS))
+        rows = self._db.rows(hits_sql, (look.without_excluded(expression), low, high, POSTINGS))
         if not rows and look.question and allow_particle_variants(word):
-            rows = self._db.rows(HITS, (look.without_excluded(word.expression()), low, high, POSTINGS))
+            rows = self._db.rows(hits_sql, (look.without_excluded(word.expression()), low, high, POSTINGS))
         return rows
 
     def _best(
@@ -638,9 +647,13 @@ class Turns:
         return low, int(high or low)
 
 
-def to_turn_filter(session: str | None, roles: Sequence[str], for_agents: bool) -> Callable[[Sequence[Any]], bool]:
+def to_turn_filter(
+    session: str | None, roles: Sequence[str], for_agents: bool, origins: Sequence[int] | None = None
+) -> Callable[[Sequence[Any]], bool]:
     def is_wanted(row: Sequence[Any]) -> bool:
         if not ((session is None or row[3] == session) and (not roles or row[4] in roles)):
+            return False
+        if origins is not None and row[7] not in origins:
             return False
         return not for_agents or is_for_agents(row[5], row[7], row[8])
 
@@ -656,8 +669,8 @@ def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: 
 
 
 def to_plain_query(query: str) -> str:
-    """Reduce a query to its words: the filters of facts do not apply to turns."""
-    return safe_text.to_printable(query[:4_000]).replace(":", " ")
+    """Reduce a query to its words: of the filters of facts only `host:` applies to turns."""
+    return safe_text.to_printable(split_host_filter(query[:4_000])[1]).replace(":", " ")
 
 
 def find_known_turns(

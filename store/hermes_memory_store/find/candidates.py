@@ -8,8 +8,10 @@ from typing import Protocol
 
 from hermes_memory_store.context.given import Nearest, RankReason
 from hermes_memory_store.database.written_facts import describe_doubt
+from hermes_memory_store.find.query_syntax import split_host_filter
 from hermes_memory_store.find.ranking import TurnRanking, text_terms
 from hermes_memory_store.find.search import Search
+from hermes_memory_store.hosts.host_data import is_client_of
 from hermes_memory_store.model import Fact, FactSearchResult, Tier, Turn, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFact
 from hermes_memory_themes.theme_identity import DEFAULT
@@ -141,6 +143,7 @@ class CandidateFinder:
     def _find_turns(self, question: RecallQuestion) -> list[RecallCandidate]:
         themes, session, for_agents = question.themes, question.session, question.for_agents
         project = None if themes[0] is None else self._project_of(themes[0])
+        clients, _ = split_host_filter(question.line)
         turns: list[RecallCandidate] = []
         for theme in themes if session is None else themes[:1]:
             ranking = self._turns.rank(
@@ -153,7 +156,11 @@ class CandidateFinder:
                 near = dict(question.nearest("turn", theme, MOST_BY_MEANING, list(candidates)))
                 other_keys = [key for key in near if key not in candidates]
                 by_meaning = self._turns.by_keys(theme, other_keys, session=session, for_agents=for_agents)
-                candidates |= {key: RecallCandidate(key, turn=turn) for key, turn in by_meaning.items()}
+                candidates |= {
+                    key: RecallCandidate(key, turn=turn)
+                    for key, turn in by_meaning.items()
+                    if not clients or is_client_of(turn.origin.client or "", clients)
+                }
                 for key in near.keys() & candidates.keys():
                     candidates[key].meaning = near[key]
             is_foreign = theme == DEFAULT and theme != themes[0]  # then only what was said here, or in no known place

@@ -1,7 +1,7 @@
 """The search language: parse one line into words, phrases and filters.
 
     deploy "blue green" -staging type:decision,value scope:"Release 2"
-    tier:cold target:srv before:2026-03-01 after:7d by:person from:import in:shop read:never cooled:scope
+    tier:cold target:srv before:2026-03-01 after:7d by:person from:import in:shop host:codex read:never cooled:scope
 
 Everything that is not a known filter is words: no line a person or an agent can type is a syntax error. Only the
 value of a filter can be wrong; the error then names it together with the values that would be right.
@@ -17,6 +17,7 @@ from typing import Any
 
 from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.errors import ArgumentError, QueryError, closest_names, shorten_value
+from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.model import LIVE_TIERS, FactFilter, FactType, Millis, Query, Tier, Way
 
 MAX_LINE = 4_000
@@ -54,7 +55,7 @@ VALUES: dict[str, Mapping[str, Any]] = {
 }
 """The filters that take one of some words, with what each word stands for."""
 
-LISTS = ("type", "scope", "tier", "from", "in", "branch")
+LISTS = ("type", "scope", "tier", "from", "in", "branch", "host")
 """The filters that take several values, separated by commas."""
 
 _VALUE = r'"([^"]*)"|([^,"]+)'
@@ -68,7 +69,7 @@ def piece_pattern() -> re.Pattern[str]:
     return re.compile(
         r"""
         (?P<minus>-(?=[^\s-]))?
-        (?: (?P<name>type|scope|tier|target|before|after|by|from|in|branch|read|cooled)
+        (?: (?P<name>type|scope|tier|target|before|after|by|from|in|branch|host|read|cooled)
             :(?P<values>(?:"[^"]*"|[^\s",])(?:"[^"]*"|[^\s"])*)
           | "(?P<phrase>[^"]*)"
           | (?P<word>\S+) )
@@ -106,6 +107,23 @@ def parse_query(line: str, *, theme: str | None = None, now: Millis) -> Query:
         excluded=tuple([text for text in excluded if text][:MAX_WORDS]),
         filter=to_fact_filter(filters, theme, now),
     )
+
+
+def split_host_filter(line: str) -> tuple[frozenset[str], str]:
+    """Return the clients of the hosts that a line asks for, and the rest: the one filter that applies to captured messages, too.
+
+    :raises QueryError: there is no such host, with the nearest names
+    """
+    names: list[str] = []
+
+    def take(piece: re.Match[str]) -> str:
+        if piece["minus"] or (piece["name"] or "").lower() != "host":
+            return piece[0]
+        names.extend(split_filter_values("host", piece["values"]))
+        return ""
+
+    rest = piece_pattern().sub(take, clean_query(line)) if "host:" in line.lower() else line
+    return frozenset().union(*(parse_filter_word("host", name) for name in names)), rest
 
 
 def clean_query(line: str) -> str:
@@ -149,12 +167,13 @@ def to_fact_filter(filters: dict[str, list[str]], theme: str | None, now: Millis
         read=word_of("read"),
         cooled_by=word_of("cooled"),
         branches=frozenset(filter(None, filters.get("branch", ()))),
+        clients=frozenset().union(*words_of("host")),
     )
 
 
 def parse_filter_word(name: str, text: str) -> Any:
     """Return what the value of one of the filters `VALUES` stands for, in any case."""
-    values = VALUES[name]
+    values = find_hosts_with("client_names") if name == "host" else VALUES[name]
     if (word := text.lower()) in values:
         return values[word]
     names = [kind.word for kind in FactType] if name == "type" else list(values)

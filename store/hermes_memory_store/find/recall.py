@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
-from hermes_memory_store.clock import Clock
+from hermes_memory_store.clock import Clock, format_iso_time
 from hermes_memory_store.context.fence import HEAD, MARK
 from hermes_memory_store.context.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest, RankReason
 from hermes_memory_store.context.packing import Budget
@@ -26,9 +27,12 @@ from hermes_memory_store.find.candidates import (
 )
 from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.find.search import MAX_LIMIT, Search
-from hermes_memory_store.find.turn_sentences import format_turn_line
+from hermes_memory_store.find.turn_sentences import find_best_sentence, format_turn_line, split_speaker
+from hermes_memory_store.hosts.host_data import find_client_host
+from hermes_memory_store.hosts.host_sessions import HostSessions
+from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.language.tokenizer import index_terms
-from hermes_memory_store.model import FactFilter, Millis, format_notation
+from hermes_memory_store.model import FactFilter, Millis, Turn, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFacts
 
@@ -87,7 +91,7 @@ class Recall:
         filters or a session, or meant literally.
 
         :param themes: the reader's own first, then those that it reads beside it; None alone for all there are, by words
-        :param question: a line in the search language; its filters apply to facts
+        :param question: a line in the search language; its filters apply to facts, `host:` to turns, too
         :param scope: limits facts to one scope
         :param session: limits turns to the session of that name
         :param ranked_by: names the model behind `nearest`
@@ -181,6 +185,40 @@ class Recall:
             return GivenItem(line, tokens, candidate.score, fact, turn, candidate.reasons, sources, mark)
 
         return to_item
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHit:
+    """A session of an agent host in which something was found."""
+
+    session: str
+    host: str
+    project: str | None
+    at: Millis
+    sentence: str
+    resume: str | None
+    """The command that goes on with it in its host."""
+
+    def to_data(self) -> dict[str, str]:
+        """Return it as JSON, without what is not known."""
+        project = None if self.project is None else to_given_name(self.project)
+        members = {"session_id": to_given_name(self.session), "host": self.host, "project": project}
+        members |= {"at": format_iso_time(self.at), "sentence": self.sentence, "resume": self.resume}
+        return {name: value for name, value in members.items() if value is not None}
+
+
+def list_session_hits(host_sessions: HostSessions, turns: Iterable[Turn | None], question: str) -> list[SessionHit]:
+    """Return the sessions of hosts in which these turns were said, each by its first. :param turns: best first"""
+    terms = frozenset(index_terms(question[:QUESTION_CHARS]))
+    hits: dict[tuple[str, str], SessionHit] = {}
+    for turn in turns:
+        host = None if turn is None else find_client_host(turn.origin.client or "")
+        if turn is None or turn.session is None or host is None or (turn.theme, turn.session) in hits:
+            continue
+        sentence = find_best_sentence(split_speaker(turn)[1], terms, count_tokens)
+        resume = host_sessions.find_resume_command(turn)
+        hits[turn.theme, turn.session] = SessionHit(turn.session, host, turn.origin.project, turn.at, sentence, resume)
+    return [*hits.values()]
 
 
 def is_plain_question(question: str) -> bool:

@@ -4,8 +4,8 @@ The members of a file, of which a host has those that it needs: `title`; `rank`,
 client calls itself, in lower case; `entry`, `hooks`, `script`, `plugin` and `permissions`, what `connect` writes (`connect/` of
 the bridge: `hosts.py`, `host_hooks.py`, `plugins/`, `host_permissions.py`); `answers`, how its hooks speak
 (`hook_program/host_dialects.py`); `habits`, what becomes of what a hook gives (`hook_service/host_habits.py`); `transcript`, the
-form of its record of a session (`hook_service/transcripts/transcript_file.py`); `rules_file`, its file of rules in a workspace.
-A member `#` is a comment.
+form of its record of a session (`hook_service/transcripts/transcript_file.py`); `rules_file`, its file of rules in a workspace;
+`resume`, the command that goes on with the session ID. A member `#` is a comment.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
 FOLDER = os.path.join(os.path.dirname(__file__), "data")
@@ -45,12 +46,14 @@ def find_hosts_with(member: str) -> dict[str, Any]:
 
 
 def find_client_host(client: str) -> str | None:
-    """Return the host whose MCP client calls itself so; some add what they are connected for. None for others."""
-    name = client.lower()
-    for host, names in find_hosts_with("client_names").items():
-        if name in names or any(name.startswith(host_name + "-for-") for host_name in names):
-            return host
-    return None
+    """Return the host whose MCP client calls itself so; some add what they are connected for, or a version. None for others."""
+    return next((host for host, names in find_hosts_with("client_names").items() if is_client_of(client, names)), None)
+
+
+def is_client_of(client: str, names: Collection[str]) -> bool:
+    """Check whether a client calls itself by one of these names of a host's client."""
+    called = client.lower().partition(" ")[0]
+    return called in names or any(called.startswith(f"{name}-for-") for name in names)
 
 
 def list_client_names(host: str) -> list[str]:

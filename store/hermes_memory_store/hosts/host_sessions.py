@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +20,10 @@ from typing import Any
 from hermes_memory_store import uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.hosts.host_data import find_client_host, load_host
 from hermes_memory_store.intake.intake import to_masked_name
 from hermes_memory_store.items.name_keys import Names
-from hermes_memory_store.model import Fact, Millis, Session, Uid
+from hermes_memory_store.model import Fact, Millis, Session, Turn, Uid, Way
 from hermes_memory_store.safe_text import to_printable
 
 HOSTS = """
@@ -31,6 +33,14 @@ HOSTS = """
 WINDOW = """
     SELECT max(h.window_at) FROM sessions n JOIN host_sessions h ON h.session_id = n.id WHERE n.theme_id = ? AND n.name = ?
 """
+
+NAME_AT_HOST = """
+    SELECT h.name FROM sessions n JOIN host_sessions h ON h.session_id = n.id
+    WHERE n.theme_id = ? AND n.name = ? AND h.host = ? ORDER BY h.heard_at DESC LIMIT 1
+"""
+
+HOST_NAME = re.compile(r"[0-9A-Za-z][\w.-]{0,127}", re.ASCII)
+"""A name that a shell takes as one word, and no program as an option."""
 
 FACTS_WRITTEN = """
     SELECT f.uid FROM actors a JOIN facts f ON f.actor_id = a.id
@@ -156,6 +166,20 @@ class HostSessions:
         noted = self.find(host, name)
         assert noted is not None
         return noted
+
+    def find_resume_command(self, turn: Turn) -> str | None:
+        """Return what goes on with the session of a turn in its host, where its host's name of it is known.
+
+        A backfill gives a session of ours the host's name.
+        """
+        host = find_client_host(turn.origin.client or "")
+        form = load_host(host or "").get("resume")
+        name = self._db.value(NAME_AT_HOST, (self._names.theme_or_none(turn.theme), turn.session, host))
+        if name is not None:
+            name = name.partition(" ")[0]  # an agent of the host's session may follow
+        elif turn.origin.way is Way.HISTORY:
+            name = turn.session
+        return form.replace("ID", name) if form is not None and HOST_NAME.fullmatch(name or "") else None
 
     def newest_window(self, session: Session) -> Millis | None:
         """Return when the present window of a session of ours began; None where no hook told."""

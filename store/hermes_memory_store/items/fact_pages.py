@@ -175,7 +175,7 @@ def filter_conditions(names: Names, fact_filter: FactFilter) -> tuple[list[str],
     if fact_filter.by is not None:
         actors, origins = names.authors_in(fact_filter.by, fact_filter.themes)
         where.append(f"(actor_id IN ({join_keys(actors)}) OR origin_id IN ({join_keys(origins)}))")
-    if fact_filter.ways or fact_filter.projects or fact_filter.branches:
+    if fact_filter.ways or fact_filter.projects or fact_filter.branches or fact_filter.clients:
         where.append(origin_condition(names, fact_filter))
     if fact_filter.pinned is not None:
         where.append("pinned = 1" if fact_filter.pinned else "pinned = 0")
@@ -197,9 +197,12 @@ def origin_condition(names: Names, fact_filter: FactFilter) -> str:
     theme_id = (
         names.theme_or_none(fact_filter.theme) if fact_filter.theme is not None and not fact_filter.also else None
     )
-    keys = names.origins.keys(theme_id, fact_filter.ways, fact_filter.projects, fact_filter.branches)
+    named = fact_filter.projects | fact_filter.branches | fact_filter.clients
+    keys = names.origins.keys(
+        theme_id, fact_filter.ways, fact_filter.projects, fact_filter.branches, fact_filter.clients
+    )
     is_of_origin = f"origin_id IN ({join_keys(keys)})"
-    unknown = Way.UNKNOWN in fact_filter.ways and not fact_filter.projects and not fact_filter.branches
+    unknown = Way.UNKNOWN in fact_filter.ways and not named
     return f"({is_of_origin} OR origin_id IS NULL)" if unknown else is_of_origin
 
 
@@ -222,7 +225,9 @@ def use_selective_condition(
         candidates.append(("INDEXED BY facts_pinned WHERE pinned = 1", []))
     if fact_filter.by is not None:
         candidates.append((actor_condition(names, fact_filter, theme_id), []))
-    elif fact_filter.projects or fact_filter.branches or (fact_filter.ways and Way.UNKNOWN not in fact_filter.ways):
+    elif (fact_filter.projects | fact_filter.branches | fact_filter.clients) or (
+        fact_filter.ways and Way.UNKNOWN not in fact_filter.ways
+    ):
         candidates.append((f"INDEXED BY facts_of_origin WHERE {origin_condition(names, fact_filter)}", []))
     if fact_filter.target is not None and theme_id is not None:
         tiers = ", ".join(sorted({f"'{row[2]}'" for row in selection.tallies})) or "''"

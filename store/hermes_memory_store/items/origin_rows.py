@@ -204,9 +204,14 @@ class OriginRows:
         return self._digests.get(key, b"")
 
     def keys(
-        self, theme_id: int | None, ways: Collection[Way], projects: Collection[str], branches: Collection[str] = ()
+        self,
+        theme_id: int | None,
+        ways: Collection[Way],
+        projects: Collection[str],
+        branches: Collection[str] = (),
+        clients: Collection[str] = (),
     ) -> list[int]:
-        """Return the keys of the origins with one of these ways, of one of these projects and branches; empty: any.
+        """Return the keys of the origins with one of these ways, of one of these projects, branches and clients; empty: any.
 
         :raises QueryError: no such project is known in this theme
         """
@@ -223,6 +228,9 @@ class OriginRows:
         if branches:
             where.append(f"branch IN ({', '.join('?' * len(branches))})")
             args += sorted(branches)
+        if clients:  # a version may follow, or what the client is connected for
+            where.append("(" + " OR ".join(["client || ' ' LIKE ? OR client LIKE ?"] * len(clients)) + ")")
+            args += [pattern for client in sorted(clients) for pattern in (f"{client} %", f"{client}-for-%")]
         return [key for (key,) in self._db.rows(f"SELECT id FROM origins WHERE {' AND '.join(where)}", args)]
 
     def projects_called(self, theme_id: int | None, names: Collection[str]) -> list[int]:

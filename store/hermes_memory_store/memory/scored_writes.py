@@ -79,5 +79,5 @@ class ScoredWrites:
         return [
             digests
             for _, _, client, theme in rows[:1]
-            for digests in self.digests.find(keys, theme, find_client_host((client or "").partition(" ")[0]))
+            for digests in self.digests.find(keys, theme, find_client_host(client or ""))
         ]

@@ -20,13 +20,14 @@ from hermes_memory_bridge.runtime.connection_registry import purge_expired_data
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.errors import StoreError
+from hermes_memory_store.errors import QueryError, StoreError
+from hermes_memory_store.find.recall import list_session_hits
 from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
 from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.model import Way
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import allow_capture, send_event
-from tests.bridge.running import bridge, run_command, until
+from tests.bridge.running import Shim, bridge, data, run_command, until
 from tests.store.conftest import HandClock
 
 AT = "2026-03-01T12:00:{:02d}.000Z"
@@ -368,6 +369,87 @@ def test_a_time_in_the_future_is_now(store: Store, tmp_path: Path, folder: str) 
     write_lines(tmp_path / ".claude" / "projects" / "-src" / "x.jsonl", lines)
     bring(store, tmp_path)
     assert store.turns.list("shop")[0].at <= store.clock()
+
+
+RESUMES = {
+    "claude-code": f"claude --resume {ID.format(1)}",
+    "codex": f"codex resume {ID.format(2)}",
+    "gemini": f"gemini --resume {ID.format(3)}",
+    "copilot": f"copilot --resume {ID.format(4)}",
+    "qwen": f"qwen --resume {ID.format(5)}",
+}
+
+
+def test_a_session_is_found_with_what_goes_on_with_it(store: Store, tmp_path: Path, folder: str) -> None:
+    write_claude(tmp_path, folder, "asked claude about the ledger", "Hm. The ledger moves on Friday. Or later.")
+    write_others(tmp_path, folder)
+    bring(store, tmp_path)
+    question = "when does the ledger move that was asked"
+    turns = [hit.turn for hit in store.turns.search("shop", question, limit=20)]
+    hits = list_session_hits(store.host_sessions, turns, question)
+    assert {hit.host: hit.resume for hit in hits} == RESUMES
+    assert hits[0].host == "claude-code"
+    assert "ledger" in hits[0].sentence
+    assert {hit.project for hit in hits} == {"shop"}
+
+
+def test_what_no_shell_takes_as_a_word_is_no_session_to_go_on_with(store: Store, tmp_path: Path, folder: str) -> None:
+    for number, name in enumerate(("$(touch x)", "-rf", "a;b", "a b")):
+        write_claude(tmp_path, folder, f"asked {number} of the odd ones", name=name)
+    bring(store, tmp_path)
+    hits = list_session_hits(store.host_sessions, store.turns.list("shop"), "odd")
+    assert {hit.resume for hit in hits} == {None}
+
+
+def test_the_sessions_of_one_host_are_asked(store: Store, tmp_path: Path, folder: str) -> None:
+    write_claude(tmp_path, folder, "asked claude")
+    write_others(tmp_path, folder)
+    bring(store, tmp_path)
+
+    def ask(line: str) -> list[str]:
+        items = store.recall.rank(["shop"], line, kinds=("turn",)).items
+        return [item.turn.content for item in items if item.turn is not None and item.turn.role == "user"]
+
+    assert ask("asked host:codex") == ["asked codex"]
+    assert sorted(ask("asked host:codex,qwen")) == ["asked codex", "asked qwen"]
+    assert len(ask("asked")) == 5
+    assert ask("asked host:goose") == []
+    for find in (store.turns.search, store.search.find):
+        with pytest.raises(QueryError, match="no host is called 'codx'; did you mean 'codex'"):
+            find("shop", "asked host:codx")
+
+
+def test_no_number_of_newer_messages_hides_those_of_a_host(store: Store, tmp_path: Path, folder: str) -> None:
+    write_others(tmp_path, folder)
+    bring(store, tmp_path)
+    write_claude(tmp_path, folder, *(f"asked for the {number}th time, claude said" for number in range(400)))
+    bring(store, tmp_path)
+    hits = store.turns.search("shop", "asked host:codex", limit=50)
+    assert {hit.turn.content for hit in hits} >= {"asked codex"}
+    assert {hit.turn.origin.client for hit in hits} == {"codex-mcp-client"}
+
+
+def test_every_face_names_the_sessions(tmp_path: Path, folder: str) -> None:
+    db = tmp_path / "memory.db"
+    write_claude(tmp_path, folder, "asked claude")
+    write_others(tmp_path, folder)
+    with Store.open(db) as store:
+        bring(store, tmp_path)
+    environ = os.environ | {"HOME": str(tmp_path), "HERMES_HOME": str(tmp_path)}
+
+    def run(*words: str) -> str:
+        command = [sys.executable, "-m", "hermes_memory_tui", *words, "--db", str(db), "--theme", "shop"]
+        return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
+
+    for words in (("turns", "asked"), ("recall", "ask", "asked", "--tokens", "2000")):
+        document = json.loads(run(*words, "--json"))
+        assert {hit["host"]: hit["resume"] for hit in document["by_session"]} == RESUMES, words
+        lines = run(*words).splitlines()
+        assert {line.strip() for line in lines if line.startswith("    ")} == {*RESUMES.values()}, words
+    with bridge(db), Shim(db, "--theme", "shop") as shim:
+        shim.open("claude-code")
+        answer = data(shim.call("recall_conversation", query="asked host:codex"))
+        assert [(hit["host"], hit["resume"]) for hit in answer["by_session"]] == [("codex", RESUMES["codex"])]
 
 
 @pytest.mark.crash

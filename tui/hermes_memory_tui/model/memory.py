@@ -25,6 +25,7 @@ from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
+from hermes_memory_store.hosts.host_data import is_client_of
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.items.project_rows import PLACES
 from hermes_memory_store.model import (
@@ -933,6 +934,7 @@ def matches_filter(criteria: FactFilter, fact: Fact) -> bool:
         and (not criteria.ways or fact.origin.way in criteria.ways)
         and (not criteria.projects or fact.origin.project in criteria.projects)
         and (not criteria.branches or fact.origin.branch in criteria.branches)
+        and (not criteria.clients or is_client_of(fact.origin.client or "", criteria.clients))
         and (criteria.pinned is None or fact.pinned == criteria.pinned)
         and (criteria.read is None or (fact.reads > 0) == criteria.read)
     )

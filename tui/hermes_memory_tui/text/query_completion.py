@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from hermes_memory_store.find.query_syntax import COOLERS, READS, TIERS
+from hermes_memory_store.find.query_syntax import COOLERS, LISTS, READS, TIERS
+from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_store.model import FactType, Way
 
-FILTERS = ("type", "tier", "scope", "target", "by", "from", "in", "branch", "after", "before", "read", "cooled")
+FILTERS = ("type", "tier", "scope", "target", "by", "from", "in", "branch", "host", "after", "before", "read", "cooled")
 """Names of filters, in the order they are offered."""
 
 AGES = ("1h", "24h", "7d", "30d")
@@ -52,11 +53,7 @@ def complete_query(line: str, cursor: int, source: ValueSource) -> Completion:
             return Completion(start, ())
         return Completion(start, tuple(f"{name}:" for name in FILTERS if name.startswith(word.lower())))
     name = match[1].lower()
-    value = (
-        start + match.start(2)
-        if name not in ("type", "tier", "scope", "from", "in")
-        else max(value, start + match.start(2))
-    )
+    value = start + match.start(2) if name not in LISTS else max(value, start + match.start(2))
     prefix = line[value:cursor].replace('"', "")
     texts = tuple(dict.fromkeys(quote_value(text) for text in matching_values(prefix, source(name, prefix))))
     return Completion(value, texts[:MAX_COMPLETIONS])
@@ -99,6 +96,8 @@ def fixed_filter_values(name: str) -> Sequence[str]:
             return list(TIERS)
         case "from":
             return [way.value for way in Way]
+        case "host":
+            return list(find_hosts_with("client_names"))
         case "before" | "after":
             return AGES
         case "read":

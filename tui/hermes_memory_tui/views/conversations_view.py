@@ -77,6 +77,8 @@ class ConversationsView(PagedView[ConversationsData]):
         self._of_fact: Sequence[str] = ()
         """The turns that a fact was written from, while their session alone is listed."""
         self._sought = False
+        self._resumes: dict[tuple[str, str | None], str | None] = {}
+        """How the hosts of these sessions go on with them, by theme and session."""
 
     def show_turns(self, turns: Sequence[str]) -> None:
         """List the session of these turns, with the cursor on the first of them."""
@@ -86,6 +88,12 @@ class ConversationsView(PagedView[ConversationsData]):
         self.call_after_refresh(self.reload_first_page)  # it may have been opened just now
 
     def load(self, store: Store) -> ConversationsData:
+        data = self._find(store)
+        sessions = {(turn.theme, turn.session): turn for turn in data.turns}
+        self._resumes = {key: store.host_sessions.find_resume_command(turn) for key, turn in sessions.items()}
+        return data
+
+    def _find(self, store: Store) -> ConversationsData:
         themes, words = store.themes(), self.filter.input.value.strip()
         sources = store.turns.by_uids(self._of_fact)
         if sources and not words:
@@ -94,9 +102,12 @@ class ConversationsView(PagedView[ConversationsData]):
             older = [turn for turn in reversed(sources) if turn not in same]
             return ConversationsData(themes, [*same, *older], len(same) < self.limit)
         if words:
-            return ConversationsData(
-                themes, [hit.turn for hit in store.turns.search(None, words, limit=MOST_FOUND)], True
-            )
+            best = [hit.turn for hit in store.turns.search(None, words, limit=MOST_FOUND)]
+            places = {(turn.theme, turn.session): -place for place, turn in reversed([*enumerate(best)])}
+            best.sort(
+                key=lambda turn: -places[turn.theme, turn.session]
+            )  # a session's messages together, the best first
+            return ConversationsData(themes, best, True)
         turns = [turn for theme in themes for turn in store.turns.list(theme.name, limit=self.limit)]
         turns.sort(key=lambda turn: -turn.at)
         return ConversationsData(themes, turns[: self.limit], len(turns) < self.limit)
@@ -116,7 +127,7 @@ class ConversationsView(PagedView[ConversationsData]):
         )
         more = "" if data.complete else "+"
         noun = "message" if len(data.turns) == 1 and data.complete else "messages"
-        order = "best first" if searched else "newest first"
+        order = "best session first" if searched else "newest first"
         self.grid.set_subtitle(f"{display_formats.format_count(len(data.turns))}{more} {noun}, {order}")
         if searched:
             self.filter.show_match_count(f"{len(data.turns)} found")
@@ -152,6 +163,7 @@ class ConversationsView(PagedView[ConversationsData]):
             labelled_value("role", to_printable(turn.role)),
             labelled_value("when", display_formats.format_when(turn.at, now)),
             labelled_value("session", to_printable(turn.title or turn.session or "none")),
+            *([labelled_value("resume", resume)] if (resume := self._resumes.get((turn.theme, turn.session))) else ()),
             labelled_value("theme", to_printable(turn.theme)),
             *(labelled_value(label, value) for label, value in origin_values(turn.origin) if label != "session"),
             Content(""),

@@ -60,7 +60,7 @@ def list_host_states(store: Store, sessions: Sequence[Session]) -> list[HostStat
     heard = {report.host: report for report in store.host_sessions.list_hosts()}
     called: dict[str, int] = {}
     for session in sessions[:MOST_SESSIONS]:
-        host = find_client_host((session.client or "").partition(" ")[0])
+        host = find_client_host(session.client or "")
         if host is not None:
             called[host] = max(called.get(host, 0), session.heartbeat_at)
     states = [

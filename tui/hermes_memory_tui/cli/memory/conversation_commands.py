@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from hermes_memory_store.clock import format_iso_time, parse_duration
+from hermes_memory_store.clock import format_iso_time, parse_duration, system_clock
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.find.recall import SessionHit, list_session_hits
 from hermes_memory_store.model import Turn
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.command_examples import add_examples
@@ -24,6 +26,7 @@ from hermes_memory_tui.cli.table_output import (
     print_rows,
 )
 from hermes_memory_tui.cli.terminal_output import format_quantity
+from hermes_memory_tui.text.display_formats import format_age
 
 SHOWN = 160
 """Characters of a turn that a line shows."""
@@ -90,6 +93,7 @@ def turns_command(
         session = None if session is None else store.sessions.find(session, theme=theme).name
         matches: list[tuple[Turn, float | None]]
         ranked_by = ""
+        sessions: list[SessionHit] = []
         if fact is not None:
             note = None
             origin = store.facts.get(fact, theme=settings.confining_theme(store)).origin
@@ -97,6 +101,7 @@ def turns_command(
         elif query:
             matches, ranked_by = search_turns(store, theme, query, limit=limit, session=session)
             note = store.turns.note()
+            sessions = list_session_hits(store.host_sessions, [turn for turn, _ in matches], query)
         else:
             note = None
             page = store.turns.list(theme, session=session, after=after, limit=limit)
@@ -105,12 +110,16 @@ def turns_command(
                 cursor = page[-1].uid
     if settings.as_json:
         beside = {name: value for name, value in (("ranked_by", ranked_by), ("note", note), ("next", cursor)) if value}
-        print_document({"turns": [conversation_turn_json(turn, score) for turn, score in matches], **beside})
+        by_session = {"by_session": [hit.to_data() for hit in sessions]} if sessions else {}
+        listed = [conversation_turn_json(turn, score) for turn, score in matches]
+        print_document({"turns": listed, **beside, **by_session})
         return
     if note is not None:
         click.echo(f"note: {note}", err=True)
     if settings.is_tabular:
         print_rows(settings, TURNS, (conversation_turn_json(turn, score) for turn, score in matches))
+    else:
+        print_sessions(sessions)
     for turn, _ in () if settings.is_tabular else matches:
         text = to_printable(" ".join(turn.content.split()))
         shown = text if fact is not None or len(text) <= SHOWN else f"{text[:SHOWN]}…"
@@ -119,6 +128,16 @@ def turns_command(
         click.echo("no captured messages" if not query else "no matching messages", err=True)
     if cursor is not None:
         print_cursor(cursor)
+
+
+def print_sessions(hits: Sequence[SessionHit]) -> None:
+    """Print a line for each session, and below it how its host goes on with it."""
+    for hit in hits:
+        place = ", ".join(filter(None, (hit.host, hit.project, format_age(hit.at, system_clock()))))
+        click.echo(f"{to_printable(place)}: {to_printable(hit.sentence)}")
+        click.echo(f"    {hit.resume or to_printable(hit.session)}")
+    if hits:
+        click.echo()
 
 
 def conversation_turn_json(turn: Turn, score: float | None) -> dict[str, Any]:

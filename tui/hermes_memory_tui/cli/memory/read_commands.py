@@ -59,9 +59,10 @@ def search_command(
 ) -> None:
     """Find facts by words, "phrases", -exclusions and filters.
 
-    Filters: type: scope: tier: target: before: after: by: from: in: branch:  — e.g. login type:decision after:7d -draft
+    Filters: type: scope: tier: target: before: after: by: from: in: branch: host:  — e.g. login type:decision after:7d -draft
 
-    by: takes a session, a client or "person", from: a way in (tool, import, screen …), in: a project, branch: a branch.
+    by: takes a session, a client or "person", from: a way in (tool, import, screen …), in: a project, branch: a branch,
+    host: an agent host.
     """
     from hermes_memory_tui.cli.memory.ranked_search import search_facts
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hermes_memory_store.context.given import Given, GivenItem
+from hermes_memory_store.find.recall import list_session_hits
 from hermes_memory_store.memory_tests.case_file import read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseRunner
 from hermes_memory_store.memory_tests.evidence_curve import BUDGETS, RecallCurve, measure_curve, to_questions
@@ -16,6 +17,7 @@ from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.local_meaning import find_by_meaning
+from hermes_memory_tui.cli.memory.conversation_commands import print_sessions
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
 from hermes_memory_tui.cli.recall.memory_test_command import require_case_file
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
@@ -72,12 +74,15 @@ def recall_ask_command(
             nearest=None if make_nearest is None else make_nearest(line),
             ranked_by=None if make_nearest is None else make_nearest.ranked_by,
         )
+        sessions = list_session_hits(store.host_sessions, [item.turn for item in answer.items], line)
     if settings.as_json:
-        print_document(given_json(answer, budget))
+        beside = {"by_session": [hit.to_data() for hit in sessions]} if sessions else {}
+        print_document(given_json(answer, budget) | beside)
         return
     if settings.is_tabular:
         print_rows(settings, GIVEN_ITEMS, map(item_json, answer.items))
     else:
+        print_sessions(sessions)
         print_given(answer, show_reasons)
     if not answer.items:
         click.echo("nothing answers that", err=True)
