@@ -72,6 +72,17 @@ def test_pieces_of_one_session_are_read_together(store: Store) -> None:
     assert Tier.QUARANTINED in (first.fact.tier, second.fact.tier)
 
 
+def test_a_piece_is_judged_once_whatever_it_is_numbered_with(store: Store) -> None:
+    session = store.sessions.open("ops", "one")
+    texts = (
+        "the release has three steps",
+        "use rg instead of grep in this repository",
+        "NEVER use --no-verify; hooks must run",
+    )
+    for number, text in enumerate(texts):
+        assert store.facts.write("ops", f"D[step.{number}]: {text}", session=session).fact.tier is Tier.HOT
+
+
 def test_a_reader_shares_the_intake(store: Store) -> None:
     with store.reader() as reader, store.reader() as another:
         assert reader.intake is another.intake is store.intake

@@ -30,7 +30,7 @@ class PieceDetector(Detector):
     def find(self, passage: Passage) -> Iterator[Finding]:
         """Yield what a write gives together with facts it may go on with: numbered like it, named within it, or hardly named.
 
-        Only what the new piece brings about counts: orders that the earlier ones give alone have been judged.
+        Only what the pieces give together counts: orders that either part gives alone have been judged.
         """
         subject, excerpt = NUMBER.sub("", passage.target.casefold()), passage.excerpt.casefold()
         pieces = [
@@ -51,8 +51,8 @@ class PieceDetector(Detector):
                 break
             orders = [order for order in find_orders_and_claims(text) if not is_carried_by(turns, order.content)]
             if orders:
-                earlier = {order.kind for order in find_orders_and_claims(before)}
-                orders = [order for order in orders if order.kind not in earlier]
+                alone = {order.kind for part in (before, passage.excerpt) for order in find_orders_and_claims(part)}
+                orders = [order for order in orders if order.kind not in alone]
             if orders:
                 yield to_order_finding(passage, orders)._replace(span=whole)
 
