@@ -2,7 +2,8 @@
 
 A host's data has a member `sessions`: `files`, patterns of paths as those of `entry`, in which the last folder without a `*` is
 where they must really lie; `head`, the paths of `name`, `folder`, `branch` and `version` in its lines, with points between keys;
-and `projects`, a file that gives the folder of each project's name, where the lines do not say it.
+`projects`, a file that gives the folder of each project's name, where the lines do not say it; and `retention`: after how many
+`days` the host deletes them, unless the `key` of a `file` says otherwise, or its `switch` is off.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.connect.hosts import HostEnvironment, find_here
+from hermes_memory_bridge.connect.jsonc_edit import parse_jsonc
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import find_member
+from hermes_memory_store.clock import DAY_MS, system_clock
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.hosts.capture_switch import may_capture
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
@@ -25,8 +29,14 @@ from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_store.system.file_handles import open_regular
 
+NO_END = 1 << 62
+
 HEAD_BYTES = 1 << 18
 """Of a file in which its head is looked for: what hosts add before the first message is long."""
+
+DUE_DAYS = 7
+
+RULED_DAYS = {"": 1, "h": 1 / 24, "d": 1, "w": 7, "m": 30}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +61,13 @@ class SkippedFile:
     reason: str
 
 
-def find_disk_sessions(place: HostEnvironment, hosts: Collection[str]) -> tuple[list[DiskSession], list[SkippedFile]]:
-    """Find the sessions of these hosts, those changed last first, and the files that are none that can be read."""
+def find_disk_sessions(
+    place: HostEnvironment, hosts: Collection[str], changed: range = range(NO_END)
+) -> tuple[list[DiskSession], list[SkippedFile]]:
+    """Find the sessions of these hosts, those changed last first, and the files that are none that can be read.
+
+    :param changed: when those wanted were changed, UTC milliseconds
+    """
     sessions: list[DiskSession] = []
     skipped: list[SkippedFile] = []
     for host, member in find_hosts_with("sessions").items():
@@ -61,6 +76,8 @@ def find_disk_sessions(place: HostEnvironment, hosts: Collection[str]) -> tuple[
         folders = load_project_folders(place, member)
         for path in find_files(place, member["files"]):
             try:
+                if os.stat(path).st_mtime_ns // 1_000_000 not in changed:
+                    continue
                 head, status = read_session_head(path, member["head"])
             except OSError as error:
                 skipped.append(SkippedFile(host, path, error.strerror or str(error)))
@@ -77,23 +94,51 @@ def find_disk_sessions(place: HostEnvironment, hosts: Collection[str]) -> tuple[
     return sessions, skipped
 
 
-def find_unkept_sessions(store_path: Path, place: HostEnvironment, hosts: Collection[str]) -> list[DiskSession]:
-    """Find the sessions of these hosts of which a store holds nothing, and may. :raises StoreError: it cannot be read"""
-    named = {(session.host, session.name): session for session in find_disk_sessions(place, hosts)[0]}
-    sessions = [disk for disk in named.values() if may_capture(str(store_path), "", disk.folder).allowed]
-    if not sessions or is_store_missing(store_path):
-        return sessions
-    with Store.open(store_path, read_only=True) as store:
-        kept = store.host_sessions.find_kept_names()
-    return [session for session in sessions if session.name not in kept]
+def count_unkept_sessions(store_path: Path, found: Iterable[DiskSession]) -> Counter[str]:
+    """Count by host the sessions of which a store holds nothing, and may. :raises StoreError: it cannot be read"""
+    named = {(disk.host, disk.name): disk for disk in found}.values()
+    sessions = [disk for disk in named if may_capture(str(store_path), "", disk.folder).allowed]
+    kept = set[str]()
+    if sessions and not is_store_missing(store_path):
+        with Store.open(store_path, read_only=True) as store:
+            kept = store.host_sessions.find_kept_names()
+    return Counter(disk.host for disk in sessions if disk.name not in kept)
 
 
 def offer_backfill(store_path: Path, hosts: Collection[str]) -> None:
     """Say of each of these hosts how many sessions a backfill would find."""
     with contextlib.suppress(StoreError):  # whoever opens the store hears why
-        for host, count in Counter(disk.host for disk in find_unkept_sessions(store_path, find_here(), hosts)).items():
+        for host, count in count_unkept_sessions(store_path, find_disk_sessions(find_here(), hosts)[0]).items():
             found = f"{load_host(host)['title']} keeps {pluralise(count, 'session')} on this disk"
             print(f"{found}: `hermes-memory-tui backfill` brings them in")
+
+
+def list_expiring(store_path: Path) -> list[str]:
+    """Say which hosts delete sessions soon of which a store holds nothing."""
+    lines, place = [], find_here()
+    for host, member in find_hosts_with("sessions").items():
+        days = find_retention_days(place, member)
+        due = range(system_clock() - (days - DUE_DAYS) * DAY_MS)
+        with contextlib.suppress(StoreError):
+            found = find_disk_sessions(place, [host], due)[0] if days else []
+            deleted = pluralise(len({disk.name for disk in found}), "session")
+            lines += [
+                f"{load_host(host)['title']} deletes {deleted} within {DUE_DAYS} days; {count:,} not kept here: "
+                "`hermes-memory-tui backfill` brings them in"
+                for count in count_unkept_sessions(store_path, found).values()
+            ]
+    return lines
+
+
+def find_retention_days(place: HostEnvironment, member: dict[str, Any]) -> int:
+    """Return for how many days a host keeps its sessions, as its settings say; 0 where it deletes none."""
+    rule, settings = member.get("retention", {}), None
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        settings = parse_jsonc(place.find_path(rule["file"]).read_text(encoding="utf-8")).value
+    if not rule or find_member(settings, rule.get("switch", "")) is False:
+        return 0
+    match = re.fullmatch(r"(\d{1,5})([hdwm]?)", str(find_member(settings, rule["key"])))
+    return int(rule["days"] if match is None else int(match[1]) * RULED_DAYS[match[2]])
 
 
 def find_files(place: HostEnvironment, patterns: list[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from hermes_memory_bridge.backfill.disk_sessions import DiskSession, SkippedFile
+from hermes_memory_bridge.backfill.disk_sessions import NO_END, DiskSession, SkippedFile
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptMessage, read_transcript
 from hermes_memory_bridge.hook_service.turn_capture import split_message, to_spoken_text
 from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
@@ -31,8 +31,6 @@ from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_SAMPLED = 1_000
 """Messages, the newest, that a plan runs through the content checks: all of them would take as long as bringing them in."""
-
-NO_END = 1 << 62
 
 
 @frozen_dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ class History:
         for disk, project in self._choose(plan.skipped):
             group = plan.groups.setdefault((disk.host, project), ProjectHistory())
             count = 0
-            for message in self._read_new(disk, plan.skipped):
+            for message in self.read_new(disk, plan.skipped):
                 count += 1
                 group.first_at, group.last_at = min(group.first_at, message.at), max(group.last_at, message.at)
                 if plan.sampled < MOST_SAMPLED:
@@ -161,7 +159,7 @@ class History:
             self._seen[folder] = read_project(folder)
         return self._seen[folder]
 
-    def _read_new(self, disk: DiskSession, skipped: list[SkippedFile]) -> list[SaidMessage]:
+    def read_new(self, disk: DiskSession, skipped: list[SkippedFile]) -> list[SaidMessage]:
         """Return what was said in a session, may be kept and was never here."""
         messages = list(self._read(disk, skipped))
         known = self._store.turns.find_journaled([message.uid for message in messages]) - self._taken_back
@@ -209,10 +207,12 @@ class History:
         plan.held += find_suspicion(passage) is not None
 
     def _bring_session(self, disk: DiskSession, report: HistoryReport, run: int) -> None:
+        if messages := self.read_new(disk, report.skipped):
+            self.bring_messages(disk, messages, report, run)
+
+    def bring_messages(self, disk: DiskSession, messages: list[SaidMessage], report: HistoryReport, run: int) -> None:
+        """Bring in messages of one session, in one transaction."""
         store = self._store
-        messages = self._read_new(disk, report.skipped)
-        if not messages:
-            return
         host_session = store.host_sessions.find(disk.host, disk.name)
         origin = Origin(way=Way.HISTORY, client=list_client_names(disk.host)[0], client_version=disk.version or None)
         seen = self._sight(disk.folder) if disk.folder else None

@@ -179,6 +179,8 @@ class Daemon:
             log.info("listening on http://127.0.0.1:%d/mcp", sockets[-1].getsockname()[1])
         log.info("serving %s, process %d", self.paths.store, os.getpid())
         await self.load_sdk()
+        from hermes_memory_bridge.backfill.catch_up import catch_up_daily
+
         serving = asyncio.create_task(self.mcp.web.serve(sockets=sockets))
         agents = self.agents
         work = (
@@ -195,6 +197,7 @@ class Daemon:
             self.give_way,
             partial(find_wanted_root_commits, self.worker),
             BranchWatch(self.worker).run,
+            partial(catch_up_daily, self.worker),
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
         self.worker.metrics.connections.set_function(lambda: len(self.agents.connections))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,6 +30,8 @@ def allow_capture(
     """Say whether the hooks of a host may bring what is said, or be heard about what tools returned."""
     with open_capture_switch(store_path) as switch:
         (switch.tools if of_tools else switch.hosts)[host] = allowed
+        if not allowed and not of_tools and host in switch.history:
+            switch.history[host] = 0
     return switch
 
 
@@ -37,8 +39,17 @@ def switch_capture(store_path: str | os.PathLike[str], *, off: bool) -> CaptureS
     """Stop capture everywhere, or end that."""
     with open_capture_switch(store_path) as switch:
         switch.off = off
-        if not off:
+        if off:
+            switch.history = dict.fromkeys(switch.history, 0)
+        else:
             switch.paused_until = None
+    return switch
+
+
+def keep_history(store_path: str | os.PathLike[str], hosts: Iterable[str], until: int) -> CaptureSwitch:
+    """Say whether later sessions that hosts keep on this disk are read. :param until: those of before were, or 0 for no"""
+    with open_capture_switch(store_path) as switch:
+        switch.history |= dict.fromkeys(hosts, until)
     return switch
 
 

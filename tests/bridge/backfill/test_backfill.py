@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.backfill.disk_sessions import find_disk_sessions
+from hermes_memory_bridge.backfill.catch_up import bring_piece, read_unheard
+from hermes_memory_bridge.backfill.disk_sessions import find_disk_sessions, find_retention_days
 from hermes_memory_bridge.backfill.history import History, HistoryPlan, HistoryReport, Wanted
 from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.runtime.connection_registry import purge_expired_data
@@ -22,13 +23,17 @@ from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import QueryError, StoreError
 from hermes_memory_store.find.recall import list_session_hits
-from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
+from hermes_memory_store.hosts.capture_settings import allow_capture as change_capture
+from hermes_memory_store.hosts.capture_settings import keep_history, pause_capture, resume_capture, switch_capture
+from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.model import Way
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import allow_capture, send_event
 from tests.bridge.running import Shim, bridge, data, run_command, until
 from tests.store.conftest import HandClock
+
+AGED_S = 1_780_000_000
 
 AT = "2026-03-01T12:00:{:02d}.000Z"
 ID = "0b5f7e6a-0000-4000-8000-0000000000{:02d}"
@@ -500,3 +505,79 @@ def test_connecting_a_host_tells_of_the_sessions_that_are_not_here(tmp_path: Pat
     write_claude(tmp_path, folder, "said in the third one", "and answered", name=ID.format(3))
     (Path(folder) / ".hermes-memory-off").touch()
     assert "keeps" not in connect("claude-code")
+
+
+def age(*paths: Path) -> None:
+    """Have files look as if nobody had written to them for days."""
+    for path in paths:
+        os.utime(path, (AGED_S, AGED_S))
+
+
+def test_a_bridge_catches_up_with_what_no_hook_brought_where_that_was_allowed(tmp_path: Path, folder: str) -> None:
+    db = tmp_path / "memory.db"
+    age(write_claude(tmp_path, folder, "taken back by the person", "and answered", name=ID.format(1)))
+    with Store.open(db) as store:
+        bring(store, tmp_path)
+        run, *_ = store.turns.find_newest_run() or (0,)
+        store.turns.take_back(run)
+        store.host_sessions.note("claude-code", ID.format(3), "prompt", heard_at=store.clock())
+    write_others(tmp_path, folder)
+    age(*tmp_path.glob(".*/**/*.jsonl"))
+    texts = [f"message {number} of a long session" for number in range(40)]
+    age(write_claude(tmp_path, folder, *texts, name=ID.format(2)))
+    age(write_claude(tmp_path, folder, "its hooks bring this one", "and this", name=ID.format(3)))
+    write_claude(tmp_path, folder, "somebody writes to it now", "and answers", name=ID.format(4))
+    age(write_claude(tmp_path, folder, "said before the person's yes", "and answered", name=ID.format(5)))
+    os.utime(tmp_path / ".claude" / "projects" / "-src" / f"{ID.format(5)}.jsonl", (AGED_S - 60, AGED_S - 60))
+    allow_capture(db, "claude-code")
+    keep_history(db, ["claude-code"], AGED_S * 1000 - 1)
+    keep_history(db, ["qwen"], AGED_S * 1000 + 1)
+    keep_history(db, ["codex"], 0)
+    with bridge(db):
+        until(lambda: load_capture_switch(db).history["claude-code"] > AGED_S * 1000, "the end of it")
+        with Store.open(db, read_only=True) as reading:
+            assert [text for _, text in said(reading)] == sorted(
+                texts, key=lambda text: ("user" if int(text.split()[1]) % 2 == 0 else "assistant", text)
+            )
+            assert all(turn.origin.way == Way.HISTORY for turn in reading.turns.list("shop", limit=100))
+            assert (reading.turns.find_newest_run() or ())[1:] == (40, 1)
+            assert all(check.ok for check in examine_store(reading))
+    assert load_capture_switch(db).history["codex"] == 0
+
+
+def test_what_was_allowed_ends_with_capture_and_at_once(store: Store, tmp_path: Path, folder: str) -> None:
+    write_claude(tmp_path, folder, "said in the first one", "and answered")
+    (disk,), _ = find_disk_sessions(HostEnvironment(tmp_path, "linux", {}), ["claude-code"])
+    messages = read_unheard(str(store.path), disk)
+    keep_history(store.path, ["claude-code", "codex"], 1)
+    change_capture(store.path, "claude-code", False)
+    assert load_capture_switch(store.path).history == {"claude-code": 0, "codex": 1}
+    bring_piece(disk, messages, 1, store)
+    assert said(store) == []
+    keep_history(store.path, ["claude-code"], 1)
+    switch_capture(store.path, off=True)
+    switch_capture(store.path, off=False)
+    assert load_capture_switch(store.path).history == {"claude-code": 0, "codex": 0}
+    keep_history(store.path, ["claude-code"], 1)
+    bring_piece(disk, messages, 1, store)
+    assert len(said(store)) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "days"),
+    [
+        ({}, (30, 30)),
+        ({"cleanupPeriodDays": 90, "general": {"sessionRetention": {"maxAge": "12w"}}}, (90, 84)),
+        ({"cleanupPeriodDays": "soon", "general": {"sessionRetention": {"maxAge": "36h"}}}, (30, 1)),
+        ({"cleanupPeriodDays": 0, "general": {"sessionRetention": {"enabled": False}}}, (0, 0)),
+    ],
+)
+def test_how_long_hosts_keep_sessions_is_read_from_their_settings(
+    tmp_path: Path, settings: dict[str, Any], days: tuple[int, int]
+) -> None:
+    place, hosts = HostEnvironment(tmp_path, "linux", {}), find_hosts_with("sessions")
+    for folder in (".claude", ".gemini"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "settings.json").write_text(f"// mine\n{json.dumps(settings)}")
+    assert tuple(find_retention_days(place, hosts[host]) for host in ("claude-code", "gemini")) == days
+    assert find_retention_days(place, hosts["codex"]) == 0

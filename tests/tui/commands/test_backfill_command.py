@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.bridge.backfill.test_backfill import write_claude
+from hermes_memory_store.clock import system_clock
+from tests.bridge.backfill.test_backfill import ID, write_claude
 from tests.tui.commands.conftest import Ask, Tell
 
 
@@ -58,3 +63,54 @@ def test_a_run_is_taken_back_once_asked(ask: Ask, tell: Tell) -> None:
     assert tell("backfill", "--undo", "--yes")["erased"] == 2
     assert "no backfill is left to take back" in ask("backfill", "--undo", "--yes").err
     assert tell("backfill", "--yes")["messages"] == 2
+
+
+def test_later_sessions_are_brought_in_only_after_a_yes(ask: Ask, tell: Tell, db: Path, home: Path) -> None:
+    ask("backfill", "--yes")
+    assert "daily" not in ask("capture", "status").out
+    assert "is for all projects" in ask("backfill", "--keep", "--here").err
+    ask("backfill", "--keep", "--dry-run")
+    assert tell("capture", "status")["history"] == {}
+    ask("backfill", "--keep", "--host", "codex")
+    assert "brought in daily, where no hook does: codex\n" in ask("capture", "status").out
+    ask("capture", "off", "--host", "codex")
+    assert tell("capture", "status")["history"] == {"codex": None}
+    for answer, shown in (("y", True), ("", False)):
+        db.with_name("memory.db.capture.json").unlink()
+        ask("backfill", "--undo", "--yes")
+        assert ("Bring in later" in at_terminal(db, f"y\n{answer}\n")) is True
+        assert bool(tell("capture", "status")["history"]["claude-code"]) is shown
+
+
+def at_terminal(db: Path, typed: str) -> str:
+    """Run `backfill` for somebody at a terminal; return what is printed."""
+    ours, theirs = pty.openpty()
+    os.write(ours, typed.encode())
+    command = [sys.executable, "-m", "hermes_memory_tui", "backfill", "--db", str(db)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        parts: list[bytes] = []
+        try:
+            while part := os.read(ours, 4096):
+                parts.append(part)
+        except OSError:
+            pass  # the terminal ends with its last process
+        os.close(ours)
+    assert process.returncode == 0
+    return b"".join(parts).decode()
+
+
+def test_what_a_host_deletes_soon_is_told(ask: Ask, tell: Tell, home: Path, sessions: Path) -> None:
+    ask("write", "V[port]: 5432")
+    soon = system_clock() / 1000 - 25 * 86_400
+    os.utime(sessions, (soon, soon))
+    os.utime(
+        write_claude(home, str(home / "shop"), "said in another one", "and there", name=ID.format(2)), (soon, soon)
+    )
+    write_claude(home, str(home / "shop"), "said in a new one", "and there", name=ID.format(3))
+    said = "Claude Code deletes 2 sessions within 7 days; 2 not kept here: `hermes-memory-tui backfill` brings them in"
+    assert f"{said}\n" in ask("status").out
+    assert tell("status")["expiring"] == [said]
+    assert said in " ".join(ask("doctor").out.split())
+    ask("backfill", "--yes")
+    assert "expiring" not in tell("status")

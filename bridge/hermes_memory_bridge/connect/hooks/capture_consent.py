@@ -28,7 +28,8 @@ def change_consent(files: FileEdits, store: Path, host: str, answer: bool | None
         mended = "`hermes-memory-tui capture off` or `capture on` writes it anew"
         raise HostFileError(f"{file} was left alone: it is damaged ({error}); {mended}", file) from error
     answers = switch.tools if of_tools else switch.hosts
-    if answers.get(host) is answer:
+    is_reading_ended = answer is None and not of_tools and switch.history.pop(host, None) is not None
+    if answers.get(host) is answer and not is_reading_ended:
         return
     answers.pop(host, None)
     if answer is not None:

@@ -94,6 +94,9 @@ def print_capture_status(settings: CommandSettings) -> None:
     click.echo(f"what tools and pages return is heard of: {to_printable(heard)}")
     whose = "nothing is digested now" if stopped else "what you say to agents with hooks is digested, too"
     click.echo(f"{whose}: salted, in the bridge's memory, for the session, to tell your words from theirs")
+    read = sorted(host for host, until in switch.history.items() if until)
+    if read:
+        click.echo(f"sessions on this disk are brought in daily, where no hook does: {to_printable(', '.join(read))}")
     folders = [to_printable(folder) for folder in switch.folders]
     if folders:
         click.echo(f"off in: {', '.join(folders)}")
@@ -110,6 +113,7 @@ def capture_json(switch: capture_switch.CaptureSwitch, folder: str, stopped: str
         "paused_until": format_iso_time(until) if until is not None and until > now else None,
         "hosts": switch.hosts,
         "tools": switch.tools,
+        "history": {host: format_iso_time(until) if until else None for host, until in switch.history.items()},
         "folders": switch.folders,
         "folder": folder,
     }

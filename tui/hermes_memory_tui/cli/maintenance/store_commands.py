@@ -114,12 +114,14 @@ def print_checks(lines: Sequence[tuple[Check, str]]) -> None:
 
 def check_host_hooks(store: Path) -> list[Check]:
     """Check the hooks of hosts that were connected: that they stand where they did, point to this program, and may run."""
+    from hermes_memory_bridge.backfill.disk_sessions import list_expiring
     from hermes_memory_bridge.connect.hooks.exposed_entries import find_exposed_entries
     from hermes_memory_bridge.connect.hooks.hook_check import examine_hooks
     from hermes_memory_bridge.connect.hosts import HostEnvironment
 
     place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
     entries = [Check("entries of hosts", False, fault) for fault in find_exposed_entries()]
+    entries += [Check("sessions of hosts", True, line) for line in list_expiring(store)]
     return entries + [Check(f"hooks of {hook.host}", hook.ok, hook.detail) for hook in examine_hooks(place, store)]
 
 

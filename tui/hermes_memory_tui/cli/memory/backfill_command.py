@@ -9,6 +9,8 @@ import click
 
 from hermes_memory_store.clock import format_iso_time, parse_duration, system_clock
 from hermes_memory_store.errors import ArgumentError, NothingToUndo
+from hermes_memory_store.hosts.capture_settings import keep_history
+from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import is_store_missing
@@ -45,6 +47,7 @@ MOST_SKIPPED = 5
 @click.option("--since", metavar="AGE", help="Only messages younger than this, such as 90d.")
 @click.option("--undo", is_flag=True, help="Erase what the newest run brought in; a later one may bring it again.")
 @click.option("--dry-run", is_flag=True, help="Show the plan, without bringing anything in.")
+@click.option("--keep/--no-keep", default=None, help="Bring in later sessions daily, or not; asked otherwise.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @add_common_options
 @pass_settings
@@ -56,6 +59,7 @@ def backfill_command(
     since: str | None,
     undo: bool,
     dry_run: bool,
+    keep: bool | None,
     yes: bool,
 ) -> None:
     """Read the sessions that agents' hosts keep on this disk, and keep what was said in them, each message once.
@@ -69,14 +73,18 @@ def backfill_command(
     from hermes_memory_bridge.connect.hosts import find_here
 
     if undo:
-        if hosts or here or project or since:
+        if hosts or here or project or since or keep is not None:
             raise ArgumentError("--undo takes the newest run back whole; leave what narrows a run out", None)
         undo_backfill(settings, dry_run=dry_run, yes=yes)
         return
     if here and project:
         raise ArgumentError("--here names a project, and so does --project; leave one of them out", project)
-    wanted = Wanted(str(Path.cwd()) if here else "", project, system_clock() - parse_duration(since) if since else 0)
-    found, skipped = find_disk_sessions(find_here(), hosts or tuple(find_hosts_with("sessions")))
+    is_narrow, started = bool(here or project or since), system_clock()
+    hosts = hosts or tuple(find_hosts_with("sessions"))
+    if keep and is_narrow:
+        raise ArgumentError("--keep is for all projects; leave --here, --project and --since out", None)
+    wanted = Wanted(str(Path.cwd()) if here else "", project, started - parse_duration(since) if since else 0)
+    found, skipped = find_disk_sessions(find_here(), hosts)
     is_new = is_store_missing(settings.path())
     with temporary_store() if is_new else settings.store() as store:
         plan = History(store, wanted, found).plan()
@@ -92,6 +100,11 @@ def backfill_command(
         print_document({**plan_json(plan), "dry_run": dry_run, **report_json(report), "erased": 0, "unreached": []})
     elif plan.sessions and not dry_run:
         print_report(report)
+        unanswered = set(hosts) - load_capture_switch(settings.path()).history.keys()
+        if keep is None and not yes and not is_narrow and unanswered:
+            keep = click.confirm("Bring in later sessions, too, daily and where no hook does?", default=False)
+    if keep is not None and not dry_run:
+        keep_history(settings.path(), hosts, started if keep else 0)
 
 
 def undo_backfill(settings: CommandSettings, *, dry_run: bool, yes: bool) -> None:

@@ -44,6 +44,7 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
 
     Viewing it does not count as a read: only context blocks sent to agents are recorded.
     """
+    from hermes_memory_bridge.backfill.disk_sessions import list_expiring
     from hermes_memory_bridge.connect.hooks.host_states import list_host_states
 
     count = count_tokens if exact else estimate_from_pieces
@@ -64,6 +65,7 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
         from hermes_memory_bridge.connect.hooks.exposed_entries import find_exposed_entries
 
         exposed = find_exposed_entries()
+    expiring = [] if settings.past is not None else list_expiring(settings.path())
     stopped = "" if settings.past is not None else describe_capture(str(settings.path()), str(Path.cwd()))
     if settings.as_json:
         print_document(
@@ -86,6 +88,7 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
                 "strays": strays,
                 **({"other_themes": other_themes} if other_themes else {}),
                 "exposed_entries": exposed,
+                **({"expiring": expiring} if expiring else {}),
                 **({"why": [reason_json(reason) for reason in reasons]} if show_reasons else {}),
             }
         )
@@ -95,7 +98,7 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
         click.echo("every place has the theme default; `theme adopt` gives each project its own, and shows them first")
     if stopped:
         click.echo(f"{to_printable(stopped)}; `hermes-memory-tui capture status` says more")
-    for line in [*exposed, *(f"{state.host}: {state.describe(system_clock())}" for state in hosts)]:
+    for line in [*exposed, *expiring, *(f"{state.host}: {state.describe(system_clock())}" for state in hosts)]:
         click.echo(to_printable(line))
     for twin in twins[:3]:
         way = to_printable(f"hermes-memory-tui projects --join {shlex.join((str(project), twin))}")
