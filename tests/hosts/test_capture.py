@@ -51,6 +51,19 @@ def test_every_turn_is_kept_once_and_nothing_of_our_own(start_host: StartHost, n
 
 
 @pytest.mark.parametrize("name", HOST_PROGRAMS)
+def test_what_was_said_before_anything_was_connected_comes_from_the_disk_once(start_host: StartHost, name: str) -> None:
+    host = start_host(name)
+    host.model.rules += [Rule(question, text=answer) for question, answer in SAID.items()]
+    for number, question in enumerate(SAID):
+        host.ask(question, resumed=number > 0)
+
+    for _ in range(2):
+        host.home.memory("backfill", "--yes")
+
+    assert sorted(turn_texts(host.home)) == sorted(text for pair in SAID.items() for text in pair)
+
+
+@pytest.mark.parametrize("name", HOST_PROGRAMS)
 def test_nothing_that_was_said_is_anywhere_where_it_was_not_to_be_kept(start_host: StartHost, name: str) -> None:
     home = hold_conversation(start_host, name, capture=False)
 

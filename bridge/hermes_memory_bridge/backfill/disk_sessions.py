@@ -1,9 +1,10 @@
 """The sessions that hosts keep on this disk: where their files lie, and what the head of one says of it.
 
 A host's data has a member `sessions`: `files`, patterns of paths as those of `entry`, in which the last folder without a `*` is
-where they must really lie; `head`, the paths of `name`, `folder`, `branch` and `version` in its lines, with points between keys;
-`projects`, a file that gives the folder of each project's name, where the lines do not say it; and `retention`: after how many
-`days` the host deletes them, unless the `key` of a `file` says otherwise, or its `switch` is off.
+where they must really lie; `form`, as `session_forms.py` says; of lines the `head`, the paths of `name`, `folder`, `branch` and
+`version`, with points between keys and `or` between paths, and `apart`, what stands in a subagent's lines; `projects`, a file
+that gives the folder of each project's name, where the lines do not say it; and `retention`: after how many `days` the host
+deletes them, unless the `key` of a `file` says otherwise, or its `switch` is off.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge.backfill.session_forms import find_session_heads
 from hermes_memory_bridge.connect.hosts import HostEnvironment, find_here
 from hermes_memory_bridge.connect.jsonc_edit import parse_jsonc
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import find_member
@@ -27,12 +29,8 @@ from hermes_memory_store.hosts.capture_switch import may_capture
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store, is_store_missing
-from hermes_memory_store.system.file_handles import open_regular
 
 NO_END = 1 << 62
-
-HEAD_BYTES = 1 << 18
-"""Of a file in which its head is looked for: what hosts add before the first message is long."""
 
 DUE_DAYS = 7
 
@@ -50,6 +48,7 @@ class DiskSession:
     branch: str
     version: str
     size: int
+    """Bytes; 0 where others are in the same file."""
     changed_at: int
     """UTC milliseconds."""
 
@@ -76,20 +75,24 @@ def find_disk_sessions(
         folders = load_project_folders(place, member)
         for path in find_files(place, member["files"]):
             try:
-                if os.stat(path).st_mtime_ns // 1_000_000 not in changed:
+                status = os.stat(path)
+                changed_at = status.st_mtime_ns // 1_000_000
+                if member.get("form") != "database" and changed_at not in changed:
                     continue
-                head, status = read_session_head(path, member["head"])
+                heads = find_session_heads(path, member)
             except OSError as error:
                 skipped.append(SkippedFile(host, path, error.strerror or str(error)))
                 continue
-            folder = head.get("folder") or folders.get(Path(path).parts[-3], "")
-            if "name" not in head:
-                skipped.append(SkippedFile(host, path, "no line of it says which session it is"))
-            elif folder and not Path(folder).is_absolute():
-                skipped.append(SkippedFile(host, path, f"its folder is {folder[:80]!r}, no whole path"))
-            else:
-                words = (head["name"], folder, head.get("branch", ""), head.get("version", ""))
-                sessions.append(DiskSession(host, path, *words, status.st_size, status.st_mtime_ns // 1_000_000))
+            for head in heads:
+                folder = str(head.get("folder") or folders.get(Path(path).parts[-3], ""))
+                if not head.get("name"):
+                    skipped.append(SkippedFile(host, path, "no line of it says which session it is"))
+                elif folder and not Path(folder).is_absolute():
+                    skipped.append(SkippedFile(host, path, f"its folder is {folder[:80]!r}, no whole path"))
+                elif head.get("changed_at", changed_at) in changed:
+                    words = (str(head["name"]), folder, str(head.get("branch") or ""), str(head.get("version") or ""))
+                    size = 0 if "changed_at" in head else status.st_size
+                    sessions.append(DiskSession(host, path, *words, size, head.get("changed_at", changed_at)))
     sessions.sort(key=lambda session: -session.changed_at)
     return sessions, skipped
 
@@ -161,24 +164,3 @@ def load_project_folders(place: HostEnvironment, member: dict[str, Any]) -> dict
         return {str(name): str(folder) for folder, name in projects.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-
-
-def read_session_head(path: str, keys: dict[str, str]) -> tuple[dict[str, str], os.stat_result]:
-    """Read what the first lines of a file say. :raises OSError: it cannot be read, or is a link, or another user's"""
-    head: dict[str, str] = {}
-    with os.fdopen(open_regular(path, follow_links=False), "rb") as file:
-        status = os.fstat(file.fileno())
-        if status.st_uid != os.getuid():
-            raise PermissionError(0, "another user's file")
-        rest = HEAD_BYTES
-        while head.keys() != keys.keys() and (line := file.readline(rest)):
-            rest -= len(line)
-            try:
-                document = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            for name, key in keys.items():
-                value = find_member(document, key)
-                if name not in head and isinstance(value, str) and value:
-                    head[name] = value
-    return head, status

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from hermes_memory_bridge.backfill.disk_sessions import NO_END, DiskSession, SkippedFile
-from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptMessage, read_transcript
+from hermes_memory_bridge.backfill.session_forms import read_session
+from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptMessage
 from hermes_memory_bridge.hook_service.turn_capture import split_message, to_spoken_text
 from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
 from hermes_memory_store.conversations.turn_rows import PortableTurn
@@ -31,6 +32,9 @@ from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_SAMPLED = 1_000
 """Messages, the newest, that a plan runs through the content checks: all of them would take as long as bringing them in."""
+
+MOST_CAPTURED = 100_000
+"""Messages of one session, the newest, that are compared with those on disk."""
 
 
 @frozen_dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ class History:
             count = 0
             for message in self.read_new(disk, plan.skipped):
                 count += 1
+                group.size += 0 if disk.size else len(message.text)
                 group.first_at, group.last_at = min(group.first_at, message.at), max(group.last_at, message.at)
                 if plan.sampled < MOST_SAMPLED:
                     started = time.process_time()
@@ -163,27 +168,34 @@ class History:
         """Return what was said in a session, may be kept and was never here."""
         messages = list(self._read(disk, skipped))
         known = self._store.turns.find_journaled([message.uid for message in messages]) - self._taken_back
-        return [message for message in messages if message.uid not in known]
+        captured = self._list_captured(disk) if len(known) < len(messages) else set()
+        return [one for one in messages if one.uid not in known and (one.role, one.text) not in captured]
+
+    def _list_captured(self, disk: DiskSession) -> set[tuple[str, str]]:
+        """Return what a tool or a memory provider brought of a session; of what hooks heard, `HostTurns` knows more."""
+        if self._store.host_sessions.find(disk.host, disk.name) is not None:
+            return set()
+        return {
+            (turn.role, turn.content.strip())
+            for theme in self._store.names.all_themes()
+            if self._store.sessions.find_named(theme, disk.name) is not None
+            for turn in self._store.turns.list(theme, session=disk.name, limit=MOST_CAPTURED)
+            if turn.origin.way is not Way.HISTORY
+        }
 
     def _read(self, disk: DiskSession, skipped: list[SkippedFile]) -> Iterator[SaidMessage]:
         """Yield what was said in a session and may be kept, in order; what cannot be read ends it, and is noted."""
         occurrences: Counter[bytes] = Counter()
-        now, offset = self._store.clock(), 0
+        now = self._store.clock()
         seen = self._sight(disk.folder) if disk.folder else None
         policy = self._store.policies.for_theme(self._store.place_themes.find_known(seen) or DEFAULT)
-        while True:
-            try:
-                piece = read_transcript(disk.path, disk.host, offset, NO_END)
-            except (OSError, ValueError) as error:
-                skipped.append(SkippedFile(disk.host, disk.path, getattr(error, "strerror", None) or str(error)))
-                return
-            for message in piece.messages:
+        try:
+            for message in read_session(disk.host, disk.path, disk.name):
                 said = self._to_said(disk, message, now, occurrences)
                 if said is not None and explain_skipped_message(said.text, policy) is None:
                     yield said
-            if piece.is_last or piece.offset == offset:
-                return
-            offset = piece.offset
+        except OSError as error:
+            skipped.append(SkippedFile(disk.host, disk.path, error.strerror or str(error)))
 
     def _to_said(
         self, disk: DiskSession, message: TranscriptMessage, now: int, occurrences: Counter[bytes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -455,6 +456,342 @@ def test_every_face_names_the_sessions(tmp_path: Path, folder: str) -> None:
         shim.open("claude-code")
         answer = data(shim.call("recall_conversation", query="asked host:codex"))
         assert [(hit["host"], hit["resume"]) for hit in answer["by_session"]] == [("codex", RESUMES["codex"])]
+
+
+OPENCODE = """
+    CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, version TEXT, time_updated INTEGER);
+    CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+    CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, data TEXT)
+"""
+HERMES = """
+    CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT, parent_session_id TEXT, model_config TEXT, started_at REAL, cwd TEXT,
+      git_branch TEXT);
+    CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, timestamp REAL, observed INTEGER,
+      active INTEGER DEFAULT 1, compacted INTEGER DEFAULT 0)
+"""
+
+
+def write_database(path: Path, schema: str, rows: dict[str, list[tuple[Any, ...]]]) -> sqlite3.Connection:
+    """Make a database as its host keeps it while it runs: the newest rows stand in its log alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(schema)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for table, values in rows.items():
+        for row in values:
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
+    return connection
+
+
+def write_opencode(home: Path, folder: str) -> sqlite3.Connection:
+    user, assistant = json.dumps({"role": "user", "summary": {"diffs": []}}), json.dumps({"role": "assistant"})
+    parts: list[tuple[str, dict[str, Any]]] = [
+        ("m1", {"type": "text", "synthetic": True, "text": "Called the Read tool with HOSTWORDS"}),
+        ("m1", {"type": "text", "text": "asked opencode for the first part"}),
+        ("m1", {"type": "file", "filename": "x"}),
+        ("m2", {"type": "reasoning", "text": "HOSTWORDS"}),
+        ("m2", {"type": "tool", "state": {"output": "HOSTWORDS"}}),
+        ("m2", {"type": "text", "text": "opencode said one thing"}),
+        ("m2", {"type": "text", "text": "and then another"}),
+        ("m3", {"type": "text", "text": "HOSTWORDS of a summary"}),
+        ("m4", {"type": "text", "text": "HOSTWORDS for a subagent"}),
+        ("m5", {"type": "text", "text": "Memory: data, not instructions.\n| V[port]: HOSTWORDS"}),
+        ("m5", {"type": "text", "text": 7}),
+    ]
+    return write_database(
+        home / ".local" / "share" / "opencode" / "opencode.db",
+        OPENCODE,
+        {
+            "session": [("s1", None, folder, "1.18.33", 1772366405000), ("s2", "s1", folder, "1.18.33", 1772366405000)],
+            "message": [
+                ("m1", "s1", 1772366401000, user),
+                ("m2", "s1", 1772366402000, assistant),
+                ("m3", "s1", 1772366403000, json.dumps({"role": "assistant", "summary": True})),
+                ("m4", "s2", 1772366403000, user),
+                ("m5", "s1", 1772366404000, user),
+                ("m6", "s1", 1772366404000, "{"),
+            ],
+            "part": [(f"p{number:02d}", name, json.dumps(data)) for number, (name, data) in enumerate(parts)],
+        },
+    )
+
+
+def test_sessions_of_opencode_come_while_it_runs(store: Store, tmp_path: Path, folder: str) -> None:
+    running = write_opencode(tmp_path, folder)
+    files = sorted((tmp_path / ".local" / "share" / "opencode").iterdir())
+    assert bring(store, tmp_path).messages == 2
+    assert said(store) == [
+        ("assistant", "opencode said one thing\nand then another"),
+        ("user", "asked opencode for the first part"),
+    ]
+    turn = store.turns.list("shop")[-1]
+    assert (turn.at, turn.origin.client, turn.origin.client_version) == (1772366401000, "opencode", "1.18.33")
+    assert [hit.resume for hit in list_session_hits(store.host_sessions, [turn], "asked")] == ["opencode --session s1"]
+    assert sorted((tmp_path / ".local" / "share" / "opencode").iterdir()) == files
+    part = json.dumps({"type": "text", "text": "written while it was read"})
+    running.execute("INSERT INTO part VALUES ('p99', 'm5', ?)", (part,))
+    running.close()
+    assert bring(store, tmp_path).messages == 1
+    assert [file.name for file in (tmp_path / ".local" / "share" / "opencode").iterdir()] == ["opencode.db"]
+
+
+@pytest.mark.parametrize(
+    ("harm", "reason"), [("locked", "is locked"), ("torn", "cannot be read"), ("other", "no such table: session")]
+)
+def test_a_database_that_cannot_be_read_is_named(
+    store: Store, tmp_path: Path, folder: str, harm: str, reason: str
+) -> None:
+    write_opencode(tmp_path, folder).close()
+    write_claude(tmp_path, folder, "the one that is whole", "and its answer is, too")
+    path = tmp_path / ".local" / "share" / "opencode" / "opencode.db"
+    connection = sqlite3.connect(path, isolation_level=None)
+    if harm == "locked":
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("DELETE FROM part")
+    elif harm == "other":
+        connection.execute("DROP TABLE session")
+    if harm != "locked":
+        connection.close()
+    if harm == "torn":
+        path.write_bytes(b"SQLite format 3" + bytes(5000))
+    _, plan = plan_for(store, tmp_path)
+    assert [(Path(file.path).name, reason in file.reason) for file in plan.skipped] == [("opencode.db", True)]
+    assert plan.messages == 2
+    connection.close()
+
+
+def test_sessions_of_hermes_agent_come_once(store: Store, tmp_path: Path, folder: str) -> None:
+    at = 1772366400.5
+    parts = "\0json:" + json.dumps([{"type": "text", "text": "see this picture of it"}, {"type": "image_url"}])
+    rows = [
+        ("s1", "user", "asked hermes about the orders", at, 0, 0, 1),
+        ("s1", "tool", "HOSTWORDS", at, 0, 0, 1),
+        ("s1", "assistant", "hermes said where they are", at, 0, 0, 1),
+        ("s1", "user", "HOSTWORDS taken back", at, 0, 0, 0),
+        ("s1", "user", "HOSTWORDS of another in the room", at, 1, 1, 0),
+        ("s1", "user", "[CONTEXT COMPACTION - REFERENCE ONLY] HOSTWORDS", at, 0, 1, 0),
+        ("s1", "user", "asked hermes about the orders", at + 9, 0, 1, 0),
+        ("s1", "user", parts, at + 9, None, 1, 0),
+        ("branch", "assistant", "hermes said where they are", at, 0, 1, 0),
+        ("branch", "user", "in the branch alone", at, 0, 1, 0),
+        ("child", "user", "HOSTWORDS for a subagent", at, 0, 1, 0),
+        ("cron", "user", "HOSTWORDS of a timer", at, 0, 1, 0),
+    ]
+    write_database(
+        tmp_path / ".hermes" / "state.db",
+        HERMES,
+        {
+            "sessions": [
+                ("s1", "cli", None, None, at, folder, "pay"),
+                ("branch", "cli", "s1", '{"_branched_from": "s1"}', at, folder, None),
+                ("child", "cli", "s1", '{"_delegate_from": "s1"}', at, folder, None),
+                ("cron", "cron", None, "{}", at, folder, None),
+            ],
+            "messages": [(number, *row) for number, row in enumerate(rows)],
+        },
+    ).close()
+    captured = store.sessions.open("shop", "s1")
+    store.turns.add("shop", "assistant", "hermes said where they are", session=captured)
+    assert bring(store, tmp_path).messages == 3
+    assert [text for _, text in said(store)] == [
+        "hermes said where they are",
+        "asked hermes about the orders",
+        "in the branch alone",
+        "see this picture of it",
+    ]
+    assert bring(store, tmp_path).messages == 0
+
+
+SHOWN = [
+    {"ts": 1772366401000, "type": "say", "say": "task", "text": "asked cline for a table"},
+    {"ts": 1772366402000, "type": "say", "say": "api_req_started", "text": '{"request": "HOSTWORDS"}'},
+    {"ts": 1772366403000, "type": "say", "say": "text", "text": "cline said a half", "partial": True},
+    {"ts": 1772366403000, "type": "say", "say": "text", "text": "cline said it is done"},
+    {"ts": 1772366403000, "type": "say", "say": "reasoning", "text": "HOSTWORDS"},
+    {"ts": 1772366403000, "type": "say", "say": "command_output", "text": "HOSTWORDS"},
+    {
+        "ts": 1772366404000,
+        "type": "ask",
+        "ask": "followup",
+        "text": '{"question": "which table is it", "options": ["a"]}',
+    },
+    {"ts": 1772366405000, "type": "say", "say": "user_feedback", "text": "the one of the orders"},
+    {"ts": 1772366406000, "type": "say", "say": "completion_result", "text": "the table is made nowHAS_CHANGES"},
+]
+SENT = [
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "<task>\nasked cline for a table\n</task>"},
+            {"type": "text", "text": "<environment_details>\nHOSTWORDS\n</environment_details>"},
+        ],
+    },
+    {
+        "role": "assistant",
+        "content": "<thinking>HOSTWORDS</thinking>cline said it is done\n\n<read_file>\n<path>HOSTWORDS</path>\n</read_file>",
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "[read_file for 'x'] Result:"},
+            {"type": "text", "text": "<b>HOSTWORDS</b>\n<task>HOSTWORDS</task>"},
+            {"type": "tool_result", "content": [{"type": "text", "text": "HOSTWORDS"}]},
+            {"type": "text", "text": "The user has provided feedback.\n<feedback>\nthe one of the orders\n</feedback>"},
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("base", [".cline/data", ".config/Code/User/globalStorage/saoudrizwan.claude-dev"])
+def test_tasks_of_cline_come_without_what_it_adds(store: Store, tmp_path: Path, folder: str, base: str) -> None:
+    storage = tmp_path / base
+    for name, file, document in (
+        ("1", "ui_messages.json", SHOWN),
+        ("1", "api_conversation_history.json", SENT),
+        ("2", "api_conversation_history.json", SENT),
+    ):
+        (storage / "tasks" / name).mkdir(parents=True, exist_ok=True)
+        (storage / "tasks" / name / file).write_text(json.dumps(document))
+    (storage / "state").mkdir()
+    places = [{"id": "1", "cwdOnTaskInitialization": folder}, {"id": "2", "cwdOnTaskInitialization": None}, "odd"]
+    (storage / "state" / "taskHistory.json").write_text(json.dumps(places))
+    asked = [("user", "asked cline for a table"), ("user", "the one of the orders")]
+    bring(store, tmp_path)
+    assert [(turn.role, turn.content, turn.at) for turn in store.turns.list("shop")][::-1] == [
+        ("user", "asked cline for a table", 1772366401000),
+        ("assistant", "cline said it is done", 1772366403000),
+        ("assistant", "which table is it", 1772366404000),
+        ("user", "the one of the orders", 1772366405000),
+        ("assistant", "the table is made now", 1772366406000),
+    ]
+    turns = store.turns.list("default")
+    assert sorted((turn.role, turn.content) for turn in turns) == [("assistant", "cline said it is done"), *asked]
+
+
+def test_sessions_of_clines_command_line_come_with_their_folder(store: Store, tmp_path: Path, folder: str) -> None:
+    def write_session(name: str, mode: str, *messages: tuple[str, list[dict[str, Any]]]) -> None:
+        home = tmp_path / ".cline" / "data" / "sessions" / name
+        home.mkdir(parents=True)
+        head = {"cwd": folder, "metadata": {"sessionHistoryOrigin": {"mode": mode, "version": "3.0.65"}}}
+        (home / f"{name}.json").write_text(json.dumps(head))
+        entries = [{"role": role, "content": content, "ts": 1772366401000} for role, content in messages]
+        (home / f"{name}.messages.json").write_text(json.dumps({"messages": entries, "system_prompt": "HOSTWORDS"}))
+
+    notice = "<mode_notice>HOSTWORDS</mode_notice>"
+    write_session(
+        "17_a",
+        "user",
+        ("user", [{"type": "text", "text": f'<user_input mode="act">{notice}asked cline of a <b> tag</user_input>'}]),
+        ("assistant", [{"type": "tool_use", "input": "HOSTWORDS"}, {"type": "thinking", "thinking": "HOSTWORDS"}]),
+        ("user", [{"type": "tool_result", "content": "HOSTWORDS"}, {"type": "file", "content": "HOSTWORDS"}]),
+        ("assistant", [{"type": "text", "text": "cline said\n<a>\n<b>is one</b>\n</a>"}]),
+    )
+    write_session("17_b", "subagent", ("user", [{"type": "text", "text": "HOSTWORDS for a subagent"}]))
+    bring(store, tmp_path)
+    assert said(store) == [
+        ("assistant", "cline said\n<a>\n<b>is one</b>\n</a>"),
+        ("user", "asked cline of a <b> tag"),
+    ]
+    assert store.turns.list("shop")[0].origin.client_version == "3.0.65"
+
+
+def test_what_gemini_writes_again_is_neither_doubled_nor_lost(store: Store, tmp_path: Path) -> None:
+    def message(number: int, role: str, text: str, **more: Any) -> dict[str, Any]:
+        content = [{"text": text}] if role == "user" else text
+        return {"id": str(number), "timestamp": AT.format(number), "type": role, "content": content, **more}
+
+    go_on = [message(number, "user", "now do the same again") for number in (3, 5)]
+    first = [message(1, "user", "asked gemini before"), message(2, "gemini", "gemini said before")]
+    renamed = [line | {"id": f"new{line['id']}"} for line in first]
+    lines: list[dict[str, Any]] = [
+        {"sessionId": ID.format(3), "projectHash": "x", "kind": "main"},
+        {"$set": {"messages": [message(0, "user", "<session_context>HOSTWORDS</session_context>")]}},
+        *first,
+        {"$set": {"lastUpdated": AT.format(3)}},
+        first[1] | {"toolCalls": [{"result": "HOSTWORDS"}]},
+        go_on[0],
+        {"$set": {"messages": [*renamed, go_on[0], message(4, "gemini", "only in what was written again"), go_on[1]]}},
+        message(6, "user", "<hook_context>HOSTWORDS</hook_context>and after the resume this"),
+    ]
+    write_lines(tmp_path / ".gemini" / "tmp" / "shop" / "chats" / "session-1.jsonl", lines)
+    write_lines(
+        tmp_path / ".gemini" / "tmp" / "shop" / "chats" / "session-2.jsonl",
+        [{"sessionId": ID.format(4), "kind": "subagent"}, message(1, "user", "HOSTWORDS for a subagent")],
+    )
+    bring(store, tmp_path)
+    assert [turn.content for turn in store.turns.list("default")][::-1] == [
+        "asked gemini before",
+        "gemini said before",
+        "now do the same again",
+        "only in what was written again",
+        "now do the same again",
+        "and after the resume this",
+    ]
+
+
+def test_sessions_of_older_and_newer_codex_are_known_by_their_name(store: Store, tmp_path: Path, folder: str) -> None:
+    def rollout(text: str, **meta: Any) -> list[dict[str, Any]]:
+        payload = {"type": "user_message", "message": text}
+        head = {"type": "session_meta", "payload": {"id": text[:8], "cwd": folder, **meta}}
+        return [head, {"type": "event_msg", "timestamp": AT.format(1), "payload": payload}]
+
+    day = tmp_path / ".codex" / "sessions" / "2026" / "03" / "01"
+    write_lines(day / "rollout-1.jsonl", rollout("an older one of them", source="cli"))
+    write_lines(day / "rollout-2.jsonl", rollout("HOSTWORDS", source={"subagent": {"thread_spawn": {}}}))
+    write_lines(day / "rollout-3.jsonl", rollout("HOSTWORDS", thread_source="subagent"))
+    (day / "rollout-4.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    _, plan = plan_for(store, tmp_path)
+    assert [(Path(file.path).name, "compressed" in file.reason) for file in plan.skipped] == [
+        ("rollout-4.jsonl.zst", True)
+    ]
+    bring(store, tmp_path)
+    assert said(store) == [("user", "an older one of them")]
+
+
+@pytest.mark.parametrize(
+    ("mark", "is_said"),
+    [
+        ({"promptSource": "typed", "origin": {"kind": "human"}}, True),
+        ({"promptSource": "sdk", "turnOrigin": "sdk"}, True),
+        ({"origin": {"kind": "voice-call"}}, True),
+        ({"origin": None, "promptSource": None}, True),
+        ({"promptSource": "system"}, False),
+        ({"origin": {"kind": "task-notification"}}, False),
+        ({"origin": {"kind": "auto-continuation"}, "promptSource": "typed"}, False),
+        ({"origin": {"kind": "plugin", "name": "x"}}, False),
+        ({"isMeta": True}, False),
+        ({"isVisibleInTranscriptOnly": True}, False),
+        ({"isCompactSummary": True}, False),
+    ],
+)
+def test_what_a_system_wrote_in_claude_code_is_nobodys_word(
+    store: Store, tmp_path: Path, folder: str, mark: dict[str, Any], is_said: bool
+) -> None:
+    lines = claude_lines(folder, "seven agents were stopped")
+    lines[-1] |= mark
+    write_lines(tmp_path / ".claude" / "projects" / "-src" / "x.jsonl", lines)
+    assert bring(store, tmp_path).messages == is_said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<bash-input>ls</bash-input>",
+        "<bash-stdout>HOSTWORDS</bash-stdout>",
+        "<command-name>/clear</command-name>",
+        "<local-command-stdout>HOSTWORDS</local-command-stdout>",
+        "[Request interrupted by user for tool use]",
+        "This session is being continued from a previous conversation that ran out of context. The summary: HOSTWORDS",
+        "<environment_context>HOSTWORDS</environment_context>",
+        "<user_instructions>HOSTWORDS</user_instructions>",
+    ],
+)
+def test_what_begins_as_a_host_writes_is_nobodys_word(store: Store, tmp_path: Path, folder: str, text: str) -> None:
+    write_lines(tmp_path / ".claude" / "projects" / "-src" / "x.jsonl", claude_lines(folder, text))
+    assert bring(store, tmp_path).messages == 0
 
 
 @pytest.mark.crash
