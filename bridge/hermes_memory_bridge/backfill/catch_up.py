@@ -57,8 +57,8 @@ async def catch_up(worker: StoreWorker, hosts: dict[str, int]) -> None:
                 while worker.queue_length:
                     await asyncio.sleep(PAUSE_S)
                 await worker.write(partial(bring_piece, disk, messages[start : start + MOST_AT_ONCE], run), alone=True)
-        except StoreError as error:
-            log.warning("a session of %s on this disk is left out: %s", disk.host, error.message)
+        except Exception:
+            log.exception("a session of %s on this disk is left out", disk.host)
     with open_capture_switch(path) as switch:
         switch.history |= {host: max(until, read) for host, read in switch.history.items() if read and host in hosts}
 

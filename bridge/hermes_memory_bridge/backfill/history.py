@@ -237,7 +237,10 @@ class History:
             origin = replace(store.projects.place(origin, seen), branch=disk.branch or None, commit=None)
         with store.db.write_transaction():
             session = self._take_session(disk, host_session, theme, origin.project, messages[0].at)
-            turns = [turn for message in messages for turn in self._to_turns(message, host_session)]
+            uids = [format_uid(message.uid) for message in messages]
+            present = {turn.uid for turn in store.turns.by_uids(uids)}  # somebody else may backfill, too
+            new = [message for message, uid in zip(messages, uids, strict=True) if uid not in present]
+            turns = [turn for message in new for turn in self._to_turns(message, host_session)]
             with store.attribute(origin):
                 brought = store.turns.bring(theme, turns, session=session, origin=origin, run=run)
         report.messages += brought

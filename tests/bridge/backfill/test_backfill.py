@@ -794,6 +794,17 @@ def test_what_begins_as_a_host_writes_is_nobodys_word(store: Store, tmp_path: Pa
     assert bring(store, tmp_path).messages == 0
 
 
+def test_two_that_read_at_once_bring_each_message_once(store: Store, tmp_path: Path, folder: str) -> None:
+    write_claude(tmp_path, folder, "read by both of them", "and answered")
+    (disk,), _ = find_disk_sessions(HostEnvironment(tmp_path, "linux", {}), ["claude-code"])
+    keep_history(store.path, ["claude-code"], 1)
+    messages = read_unheard(str(store.path), disk)
+    bring(store, tmp_path)
+    bring_piece(disk, messages, 1, store)
+    assert len(said(store)) == 2
+    assert all(check.ok for check in examine_store(store))
+
+
 @pytest.mark.crash
 def test_it_is_whole_after_any_number_of_kills(tmp_path: Path, folder: str) -> None:
     for number in range(30):

@@ -55,7 +55,9 @@ def test_projects_hosts_and_age_narrow_it(ask: Ask, tell: Tell, home: Path, monk
     assert "write a number and a unit" in ask("backfill", "--since", "soon").err
 
 
-def test_a_run_is_taken_back_once_asked(ask: Ask, tell: Tell) -> None:
+def test_a_run_is_taken_back_once_asked(ask: Ask, tell: Tell, db: Path) -> None:
+    assert ask("backfill", "--undo", "--yes").code == 1
+    assert not db.exists()
     ask("backfill", "--yes")
     assert "would be erased: 2 messages of 1 session" in ask("backfill", "--undo", "--dry-run").out
     assert "pass --yes" in ask("backfill", "--undo").err
