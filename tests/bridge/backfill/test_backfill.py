@@ -853,6 +853,9 @@ def test_connecting_a_host_tells_of_the_sessions_that_are_not_here(tmp_path: Pat
     write_claude(tmp_path, folder, "said in the third one", "and answered", name=ID.format(3))
     (Path(folder) / ".hermes-memory-off").touch()
     assert "keeps" not in connect("claude-code")
+    keep_history(db, ["claude-code"], 1)
+    connect("claude-code", "--remove")
+    assert load_capture_switch(db).history == {}
 
 
 def age(*paths: Path) -> None:
