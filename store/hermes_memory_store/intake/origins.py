@@ -20,8 +20,13 @@ from hermes_memory_store.safe_text import lazy_pattern
 CARRIED_SHARE = 0.6
 """Share of a fact's words that a person's turn must have, so that the fact is his: a summary changes some."""
 
-QUOTED = lazy_pattern(r"```.*?(?:```|\Z)|^\s*>.*$|<(\w+)[^>]*>.*?</\1>", re.DOTALL | re.MULTILINE)
-"""What a person pastes is not what he says: fenced blocks, quoted lines, marked-up text."""
+QUOTED = lazy_pattern(
+    r"```.*?(?:```|\Z)|^\s*>.*$|<(\w+)[^>]*>.*?</\1>"
+    r"|\"[^\"\n]{12,}\"|«[^»\n]{12,}»|“[^”\n]{12,}”|„[^“”\n]{12,}[“”]|[「『][^」』\n]{6,}[」』]",
+    re.DOTALL | re.MULTILINE,
+)
+"""What a person pastes is not what he says: fenced blocks, quoted lines, marked-up text, and what stands in quotation marks,
+but for a name."""
 
 LONGEST_TURN = 2_000
 """Characters of a turn that are looked at, from each end: an order stands at the beginning or the end of a paste."""
@@ -118,9 +123,10 @@ class SessionDigests:
         :param file: where a tool read it, as the source says, though it is his
         """
         spoken = QUOTED.sub("\n", text)
-        digests = dict.fromkeys((*self._digest_sentences(spoken), *self._digest_exact(spoken)), file)
+        pairs = [*self._digest_sentences(spoken), *((exact, exact) for exact in self._digest_exact(spoken))]
         if file or len(text) > LONGEST_SPOKEN:
-            digests = {digest: file for digest in digests if to_place(self._heard.get(digest, file)) == file}
+            pairs = [pair for pair in pairs if to_place(self._heard.get(pair[0], file)) == file]
+        digests = dict.fromkeys((said for _, said in pairs), file)
         older, newer = (digests, self._said) if file else (self._said, digests)  # a message stays longer than a file
         add_newest(older, newer, MOST_SAID)
         self._said = older
@@ -130,8 +136,8 @@ class SessionDigests:
 
         :param call: its words are the model's own where the tool repeats them
         """
-        own = set(self._digest_sentences(call)) - self._heard.keys()
-        heard = [digest for digest in self._digest_sentences(text) if digest not in own]
+        own = {digest for digest, _ in self._digest_sentences(call)} - self._heard.keys()
+        heard = [digest for digest, _ in self._digest_sentences(text) if digest not in own]
         self._said = {digest: file for digest, file in self._said.items() if not file or file != to_place(source)}
         add_newest(self._heard, {digest: self._heard.get(digest, source) for digest in heard}, MOST_HEARD)
 
@@ -139,20 +145,29 @@ class SessionDigests:
         """Check whether the person said a sentence: most of its words in their order, and all that must be exact."""
         if not self._said or not all(digest in self._said for digest in self._digest_exact(sentence)):
             return False
-        digests = [*self._digest_sentences(sentence)]
+        digests = [said for _, said in self._digest_sentences(sentence)]
         return bool(digests) and sum(digest in self._said for digest in digests) >= SAID_SHARE * len(digests)
 
     def find_source(self, sentence: str) -> str:
         """Return where a sentence was heard; empty where it was not."""
-        digests = [*self._digest_sentences(sentence)] if self._heard else []
+        digests = [digest for digest, _ in self._digest_sentences(sentence)] if self._heard else []
         sources = [self._heard[digest] for digest in digests if digest in self._heard]
         return max(sources, key=sources.count) if sources and len(sources) >= HEARD_SHARE * len(digests) else ""
 
-    def _digest_sentences(self, text: str) -> Iterator[int]:
+    def heard_alone(self) -> SessionDigests:
+        """Return the same without what the person said."""
+        digests = SessionDigests()
+        digests._salt, digests._heard = self._salt, self._heard
+        return digests
+
+    def _digest_sentences(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the digests of a text's sequences: of the words, and of what they say, which a negation turns around."""
         for sentence in SENTENCE_END.split(text):
             words = to_content_words(fold_text(sentence))
+            sign = "-" if words and is_negated(sentence) else "+"
             for start in range(max(1, len(words) - SEQUENCE + 1) if words else 0):
-                yield self._digest(" ".join(words[start : start + SEQUENCE]))
+                sequence = " ".join(words[start : start + SEQUENCE])
+                yield self._digest(sequence), self._digest(sign + sequence)
 
     def _digest_exact(self, text: str) -> Iterator[int]:
         return (self._digest(f"={part}") for part in find_exact_parts(fold_text(text)))
@@ -181,10 +196,14 @@ class WordDigests:
         self._sessions.pop((host, name), None)
 
     def find(self, keys: Collection[tuple[str, str]], theme: str, host: str | None) -> list[SessionDigests]:
-        """Return the digests of sessions, by host and name; else those of a host in a theme, of which one is meant."""
+        """Return the digests of sessions, by host and name; else what was heard in those of a host in a theme.
+
+        Nobody knows then which of them is meant, and what the person said in another one is not said here.
+        """
         sessions = [*self._sessions.items()]  # another thread may add one meanwhile
         named = [digests for key, digests in sessions if key in keys]
-        return named or [digests for (name, _), digests in sessions if name == host and digests.theme == theme]
+        of_host = [digests for (name, _), digests in sessions if name == host and digests.theme == theme]
+        return named or [digests.heard_alone() for digests in of_host]
 
     def __bool__(self) -> bool:
         return bool(self._sessions)
@@ -204,20 +223,34 @@ def is_carried_by(turns: Sequence[str], folded: str) -> bool:
         return False
     exact, words = find_exact_parts(folded), to_content_words(folded)
     for turn in turns:
-        text, spoken = read_turn(turn)
+        text, spoken, sentences = read_turn(turn)
         carried = sum(word in spoken for word in words)
         if words and carried >= CARRIED_SHARE * len(words) and all(part in text for part in exact):
-            return True
+            shares = [(len(sentence.intersection(words)), sign) for sentence, sign in sentences]
+            if (max(shares)[0], is_negated(folded)) in shares:  # the sentence that is most like it says the same
+                return True
     return False
 
 
 @lru_cache(maxsize=64)
-def read_turn(turn: str) -> tuple[str, frozenset[str]]:
-    """Return what somebody says in a turn himself, folded, and its words."""
+def read_turn(turn: str) -> tuple[str, frozenset[str], list[tuple[frozenset[str], bool]]]:
+    """Return what somebody says in a turn himself, folded, its words, and those of each sentence with whether it is negated."""
     if len(turn) > 2 * LONGEST_TURN:
         turn = f"{turn[:LONGEST_TURN]}\n{turn[-LONGEST_TURN:]}"
+    spoken = QUOTED.sub("\n", turn)
+    sentences = [
+        (frozenset(to_content_words(fold_text(sentence))), is_negated(sentence))
+        for sentence in SENTENCE_END.split(spoken)
+    ]
     text = fold_text(QUOTED.sub(" ", turn))
-    return text, frozenset(to_content_words(text))
+    return text, frozenset(to_content_words(text)), sentences
+
+
+def is_negated(sentence: str) -> bool:
+    """Check whether a sentence says the contrary of what it says without its negations: two of them make none."""
+    from hermes_memory_store.language.binding_words import count_negations  # who only reads a store needs none
+
+    return count_negations(sentence) % 2 == 1
 
 
 def find_exact_parts(folded: str) -> set[str]:
