@@ -325,12 +325,14 @@ class QuarantinedFact:
 
     @property
     def kind(self) -> tuple[str, str, str, bool]:
-        """What it has in common with what waits for the same: theme, source, rule (a score is one), whether overdue."""
+        """What it has in common with what waits for the same: theme, source (a page where it was heard on one), rule (a score
+        is one), whether overdue."""
         if self.is_cleared:
             return self.fact.theme, "", "", False
         check = self.why.partition(":")[0]
         rule = check if check == "score" else self.why
-        return self.fact.theme, self.source or self.fact.actor.name or "", rule, self.is_overdue
+        page = (self.fact.origin.heard or "").rpartition(", ")[0]
+        return self.fact.theme, page or self.source or self.fact.actor.name or "", rule, self.is_overdue
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.memory.quarantine import fold_waiting, is_cleared
-from hermes_memory_store.model import FactFilter, Millis, ScopeStatus, Tier
+from hermes_memory_store.model import FactFilter, Millis, Origin, ScopeStatus, Tier
 from hermes_memory_store.store import Store
 
 THEME = "default"
@@ -107,6 +108,20 @@ def test_what_waits_is_folded_by_source_and_rule(store: Store) -> None:
 
     folds = [[entry.fact.uid for entry in alike] for alike in fold_waiting(store.facts.quarantine_queue())]
     assert sorted(map(sorted, folds)) == sorted(map(sorted, (scored, ruled, other)))
+
+
+def test_what_two_pages_said_is_of_two_kinds(store: Store) -> None:
+    hold_several(store, 3, "override", "x")
+    places = (
+        "read on https://one.example, 14:02",
+        "read on https://one.example, 14:05",
+        "read on https://two.example, 14:05",
+    )
+    queue = [
+        replace(entry, fact=replace(entry.fact, origin=Origin(heard=place)))
+        for entry, place in zip(store.facts.quarantine_queue(), places, strict=True)
+    ]
+    assert sorted(map(len, fold_waiting(queue))) == [1, 2]
 
 
 def test_what_no_rule_holds_any_more_comes_first(store: Store) -> None:
