@@ -141,7 +141,10 @@ def check_receipt(store: Store, repair: bool) -> Check:
         return Check(
             "receipt", True, f"{problem}; it is exactly one of its backups: the receipt begins anew", repaired=True
         )
-    return Check("receipt", False, problem)
+    files = " and ".join(
+        str(path) for path in (receipt_path(store.path), outer_receipt_path(store.path)) if path.exists()
+    )
+    return Check("receipt", False, f"{problem}; if it is meant to be so, delete {files}")
 
 
 def replace_receipt(store: Store) -> None:

@@ -394,6 +394,11 @@ class Facts:
         altered = self._db.find_altered([fact.id for fact in facts])
         return [fact for fact in facts if fact.id not in altered]
 
+    def count_altered(self, theme: str) -> int:
+        """Return how many facts of a theme are not what the journal says was written."""
+        keys = self._db.rows("SELECT id FROM facts WHERE theme_id = ?", (self._names.theme_or_none(theme),))
+        return len(self._db.find_altered([key for (key,) in keys]))
+
     def by_uids(self, wanted: Uids) -> dict[str, Fact]:
         """Return facts by their whole uids, including withdrawn ones; those that no longer exist are omitted.
 

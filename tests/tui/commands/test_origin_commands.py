@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -156,3 +158,15 @@ def test_a_project_is_renamed_for_people_and_found_by_both_names(sessions: list[
         assert ask("projects", "--rename", "shop", wrong).code == 1
     assert ask("projects", "--rename", "none", "x").code == 1
     assert ask("projects", "--rename", "shop", "x", "--all-themes").code == 1
+
+
+def test_a_fact_that_was_changed_in_the_file_is_shown_with_a_warning(ask: Ask, db: Path) -> None:
+    ask("write", "V[port]: 5432")
+    with closing(sqlite3.connect(db)) as conn, conn:
+        conn.execute("UPDATE facts SET content = '6666'")
+    for words in (["facts"], ["search", "port"], ["export"]):
+        answer = ask(*words)
+        assert "6666" in answer.out
+        assert "1 fact changed behind the memory's back" in answer.out + answer.err
+    ask("doctor", "--repair")
+    assert "behind" not in ask("facts").err + ask("export").err

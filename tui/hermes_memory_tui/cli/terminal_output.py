@@ -223,3 +223,8 @@ def format_other_themes(counts: Mapping[str, int]) -> str:
 def format_quantity(number: int, noun: str) -> str:
     """Format a number with its noun: `1 fact`, `2 facts`, `12,000 facts`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def describe_altered(count: int) -> str:
+    """Warn a person of facts that were changed in the file: agents are not given them."""
+    return f"{format_quantity(count, 'fact')} changed behind the memory's back, not as the journal says: hermes-memory-tui doctor"

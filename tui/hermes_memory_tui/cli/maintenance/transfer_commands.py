@@ -30,7 +30,7 @@ from hermes_memory_tui.cli.common_options import (
 from hermes_memory_tui.cli.import_report import KINDS, SHOWN, import_checked, print_foreign_report, print_omitted_count
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.progress_bars import progress_bar
-from hermes_memory_tui.cli.terminal_output import format_quantity
+from hermes_memory_tui.cli.terminal_output import describe_altered, format_quantity
 
 OURS = ("spec", "jsonl")
 """What this program's own `export` writes."""
@@ -74,6 +74,8 @@ def export_command(
         if not to_stdout and any(is_same_file(file, part) for part in (store.path, Path(f"{store.path}-wal"))):
             raise ArgumentError(f"{file} is the store itself; choose another file", file)
         theme = settings.reading_theme(store)
+        if altered := store.facts.count_altered(theme):
+            click.echo(f"{describe_altered(altered)}; they are exported as they stand", err=True)
         lines: Iterator[str] = iter(())
         if scope is not None or store.names.theme_or_none(theme) is not None:
             if form == "spec":

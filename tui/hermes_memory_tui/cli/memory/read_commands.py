@@ -28,6 +28,7 @@ from hermes_memory_tui.cli.table_output import (
     print_rows,
 )
 from hermes_memory_tui.cli.terminal_output import (
+    describe_altered,
     format_other_themes,
     format_quantity,
     print_facts,
@@ -70,7 +71,7 @@ def search_command(
         theme = None if all_themes else settings.reading_theme(store)
         also = settings.other_themes(store, theme)
         listing = search_facts(store, theme, join_query(query), scope=scope, limit=limit, also=also)
-        listing = note_other_themes(store, theme, listing)
+        listing = note_listing(store, theme, listing)
     print_found_facts(settings, listing, with_theme=all_themes)
 
 
@@ -137,7 +138,7 @@ def facts_command(
                 and store.facts.page(selection, sort=order, descending=not ascending, after=page.next, limit=1).facts
             )
             cursor = to_cursor(order, page.facts[-1]) if follows else None
-        listing = note_other_themes(store, theme, listing)
+        listing = note_listing(store, theme, listing)
     if named is not None and not (settings.as_json or settings.is_tabular):
         ctx.invoke(fact_command, uid=named.uid)
     else:
@@ -154,8 +155,11 @@ def find_named_fact(store: Store, line: str, theme: str | None) -> Fact | None:
         return None
 
 
-def note_other_themes(store: Store, theme: str | None, listing: RankedListing) -> RankedListing:
-    """Return a listing that is empty with a note of where there are facts."""
+def note_listing(store: Store, theme: str | None, listing: RankedListing) -> RankedListing:
+    """Return a listing with a note of facts that were altered, or of where there are facts where it is empty."""
+    altered = len(listing.facts) - len(store.facts.as_written(listing.facts))
+    if altered:
+        return replace(listing, note="; ".join(filter(None, (listing.note, describe_altered(altered)))))
     note = "" if theme is None or listing.facts else format_other_themes(store.place_themes.count_elsewhere(theme))
     return replace(listing, note=f"{note}; --all-themes looks there, too") if note and listing.note is None else listing
 
@@ -232,6 +236,8 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
         chain = store.facts.chain(fact.uid)
         turns = store.turns.by_uids(fact.origin.turns)
         near = store.facts.near_duplicates(fact.uid)
+        if not store.facts.as_written([fact]):
+            click.echo(describe_altered(1), err=True)
     if settings.as_json:
         print_document(fact_json(fact) | {"chain": [row.uid for row in chain], "near": [row.uid for row in near]})
         return
