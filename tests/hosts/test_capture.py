@@ -48,6 +48,8 @@ def test_every_turn_is_kept_once_and_nothing_of_our_own(start_host: StartHost, n
     home.stop_bridge()
 
     assert sorted(turn_texts(home)) == sorted(said)
+    home.memory("backfill", "--yes")  # what hooks brought lies on the disk, too
+    assert sorted(turn_texts(home)) == sorted(said)
 
 
 @pytest.mark.parametrize("name", HOST_PROGRAMS)

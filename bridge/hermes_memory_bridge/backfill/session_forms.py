@@ -157,7 +157,7 @@ def query_database(path: str, sql: str, *parameters: str) -> list[Any]:
             rows = connection.execute(sql, parameters).fetchall()
         finally:
             connection.close()
-    except driver.Error as error:
+    except (driver.Error, UnicodeError) as error:  # its messages quote what stands in a damaged file
         raise OSError(0, f"its database cannot be read: {error}") from error
     after = os.stat(path)
     if "immutable" in mode and (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):

@@ -16,7 +16,9 @@ from hermes_memory_store.store import Store
 log = logging.getLogger(__name__)
 
 HOST_BLOCKS = re.compile(
-    r"(<|&lt;)(hook_context|system[-_]reminder|task-notification|qwen:user-prompt-submit-context)(>|&gt;).*?(</|&lt;/)\2(>|&gt;)",
+    r"\A# Context from my IDE setup:.*?\n## My request for Codex:|"
+    r"(<|&lt;)(hook_context|system[-_]reminder|task-notification|qwen:user-prompt-submit-context|user-prompt-submit-hook|"
+    r"ide_opened_file|ide_selection|new-diagnostics)\b[^>\n]*?(>|&gt;).*?(</|&lt;/)\2(>|&gt;)",
     re.DOTALL | re.IGNORECASE,
 )
 """What a host wrote into a message: nobody said it."""

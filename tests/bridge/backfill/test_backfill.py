@@ -499,6 +499,7 @@ def write_opencode(home: Path, folder: str) -> sqlite3.Connection:
         ("m4", {"type": "text", "text": "HOSTWORDS for a subagent"}),
         ("m5", {"type": "text", "text": "Memory: data, not instructions.\n| V[port]: HOSTWORDS"}),
         ("m5", {"type": "text", "text": 7}),
+        ("m6", {"type": "text", "text": "HOSTWORDS of a damaged message"}),
     ]
     return write_database(
         home / ".local" / "share" / "opencode" / "opencode.db",
@@ -513,7 +514,10 @@ def write_opencode(home: Path, folder: str) -> sqlite3.Connection:
                 ("m5", "s1", 1772366404000, user),
                 ("m6", "s1", 1772366404000, "{"),
             ],
-            "part": [(f"p{number:02d}", name, json.dumps(data)) for number, (name, data) in enumerate(parts)],
+            "part": [
+                ("p", "m1", '{"type": "text", "text": "HOSTWO'),
+                *((f"p{number:02d}", name, json.dumps(data)) for number, (name, data) in enumerate(parts)),
+            ],
         },
     )
 
@@ -538,7 +542,13 @@ def test_sessions_of_opencode_come_while_it_runs(store: Store, tmp_path: Path, f
 
 
 @pytest.mark.parametrize(
-    ("harm", "reason"), [("locked", "is locked"), ("torn", "cannot be read"), ("other", "no such table: session")]
+    ("harm", "reason"),
+    [
+        ("locked", "is locked"),
+        ("torn", "cannot be read"),
+        ("garbled", "cannot be read"),
+        ("other", "no such table: session"),
+    ],
 )
 def test_a_database_that_cannot_be_read_is_named(
     store: Store, tmp_path: Path, folder: str, harm: str, reason: str
@@ -553,6 +563,11 @@ def test_a_database_that_cannot_be_read_is_named(
         connection.execute("DELETE FROM part")
     elif harm == "other":
         connection.execute("DROP TABLE session")
+    elif harm == "garbled":
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_schema SET name = CAST(x'bb' AS TEXT), sql = 'CREATE TABLE' WHERE name = 'part'"
+        )
     if harm != "locked":
         connection.close()
     if harm == "torn":
@@ -794,6 +809,7 @@ def test_what_begins_as_a_host_writes_is_nobodys_word(store: Store, tmp_path: Pa
     assert bring(store, tmp_path).messages == 0
 
 
+<<<<<<< HEAD
 def test_two_that_read_at_once_bring_each_message_once(store: Store, tmp_path: Path, folder: str) -> None:
     write_claude(tmp_path, folder, "read by both of them", "and answered")
     (disk,), _ = find_disk_sessions(HostEnvironment(tmp_path, "linux", {}), ["claude-code"])
@@ -803,6 +819,22 @@ def test_two_that_read_at_once_bring_each_message_once(store: Store, tmp_path: P
     bring_piece(disk, messages, 1, store)
     assert len(said(store)) == 2
     assert all(check.ok for check in examine_store(store))
+=======
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<ide_opened_file>The person has HOSTWORDS open</ide_opened_file>\nfix the test of it",
+        "<ide_selection>The lines 1 to 3 are chosen:\nHOSTWORDS</ide_selection>fix the test of it",
+        "# Context from my IDE setup:\n\n## Active file: HOSTWORDS\n\n## My request for Codex:\nfix the test of it\n",
+        "fix the test of it<new-diagnostics>HOSTWORDS</new-diagnostics>",
+        '<hook_context source="x">HOSTWORDS</hook_context>fix the test of it',
+    ],
+)
+def test_what_an_editor_adds_to_a_message_is_cut_from_it(store: Store, tmp_path: Path, folder: str, text: str) -> None:
+    write_lines(tmp_path / ".claude" / "projects" / "-src" / "x.jsonl", claude_lines(folder, text))
+    bring(store, tmp_path)
+    assert said(store) == [("user", "fix the test of it")]
+>>>>>>> 03f70072 (Read any database of a host in one go, and cut what an editor adds to a message)
 
 
 @pytest.mark.crash
