@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hermes_memory_bridge.hook_service.giving import Giving, fit_givings
 from hermes_memory_bridge.hook_service.hook_moment import (
     HookMoment,
@@ -63,7 +65,14 @@ def choose_start(store: Store, sessions: HookSessions, moment: HookMoment, host_
         return compaction_giving(store, sessions, moment, host_session)
     if host_session is not None and not begins_window(moment, host_session):
         return make_resume_giving(store, moment.theme, moment.find_situation(store, host_session), host_session)
-    return make_start_giving(store, moment.theme, moment.find_situation(store, host_session))
+    return begin_session(store, moment, host_session)
+
+
+def begin_session(store: Store, moment: HookMoment, host_session: HostSession | None) -> Giving:
+    situation = moment.find_situation(store, host_session)
+    giving = make_start_giving(store, moment.theme, situation)
+    sessions = store.turns.describe_sessions(moment.theme, situation.session)
+    return giving if sessions is None else replace(giving, lines=(*giving.lines, sessions))
 
 
 def choose_prompt(
@@ -90,7 +99,7 @@ def choose_opening(
     if is_compaction_unanswered(host_session):
         return compaction_giving(store, sessions, moment, host_session)
     if host_session is None or not is_window_open(host_session):
-        return make_start_giving(store, moment.theme, moment.find_situation(store, host_session))
+        return begin_session(store, moment, host_session)
     is_long = moment.event.host in SILENT_COMPACTIONS and host_session.window_prompts >= REFRESH_PROMPTS
     is_compacted = is_long or has_shrunk(moment, host_session)
     return compaction_giving(store, sessions, moment, host_session) if is_compacted else None

@@ -201,9 +201,13 @@ class Connection:
 
         The rules of the notation stand in the first one of a session's window; in those after it, a line that refers to them.
         """
+        sessions = None
+        if self.rights.grants_any_tool(["recall_conversation"]):
+            sessions = self.store.turns.describe_sessions(self.theme, None if session is None else session.name)
         return self.store.context.status(
             self.theme,
             session=session,
+            sessions=sessions,
             personal=self.reads_personal,
             sealed=self.is_sealed,
             is_spec_known=session is not None and self._take_spec(session),

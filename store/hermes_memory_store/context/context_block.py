@@ -125,6 +125,7 @@ class ContextBlocks:
         sealed: bool = False,
         situation: Situation | None = None,
         is_spec_known: bool = False,
+        sessions: str | None = None,
         count: Callable[[str], int] = count_tokens,
     ) -> ContextBlock:
         """Return the context block for an agent of this theme, and record it: facts, tokens and session.
@@ -136,6 +137,7 @@ class ContextBlocks:
         :param sealed: it reads no theme but its own
         :param situation: where it starts; unless given, where the present call comes from (`Store.attribute`)
         :param is_spec_known: whether its reader was given the rules of the notation already
+        :param sessions: what it is told of earlier sessions
         :param count: what counts the tokens of a text
         """
         theme = self._names.find_theme_name(theme)
@@ -156,7 +158,7 @@ class ContextBlocks:
 
         def to_text(fitting: int) -> str:
             left_out = len(choice.left_out) + len(lines) - fitting
-            return format_block(head, lines[:fitting], left_out, choice.held, active, doubt)
+            return format_block(head, lines[:fitting], left_out, choice.held, active, doubt and f"({doubt})", sessions)
 
         text = to_text(len(lines))
         if len(text.encode("utf-8", "replace")) > MOST_GIVEN_BYTES:
@@ -302,16 +304,13 @@ def to_given_reasons(choice: StartChoice) -> GivenReasons:
     return GivenReasons(tuple(reasons[: len(choice.given)]), tuple(reasons[len(choice.given) :]))
 
 
-def format_block(
-    head: list[str], facts: list[str], left_out: int, held: int, scopes: str, doubt: str | None = None
-) -> str:
+def format_block(head: list[str], facts: list[str], left_out: int, held: int, scopes: str, *notes: str | None) -> str:
     lines = head + (facts or ["(no active facts)"])
     if left_out:
         lines.append(format_left_out(left_out))
     if held:
         lines.append(f"(+{held} of unmerged branches held back: memory_search branch:NAME)")
-    if doubt is not None:
-        lines.append(f"({doubt})")
+    lines += filter(None, notes)
     if scopes:
         lines += ["", f"active scopes: {scopes}"]
     return "\n".join(lines)

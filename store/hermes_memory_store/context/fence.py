@@ -36,7 +36,7 @@ BEFORE = (
 
 CLOSING = r"[ \t]*(?:</|&lt;/)" + TAGS + r"(?:>|&gt;)"
 
-LONE_LINE = rf"[ \t>]*\| (?:[{TYPE_SYMBOLS}]\[[^\]\n]{{1,200}}\]: |\(\+?\d+ (?:more|given))"
+LONE_LINE = rf"[ \t>]*\| (?:[{TYPE_SYMBOLS}]\[[^\]\n]{{1,200}}\]: |\(\+?\d+ (?:more|given|sessions since))"
 """A marked line of ours without its head, as a summary repeats it."""
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.clock import Clock
+from hermes_memory_store.clock import DAY_MS, Clock
 from hermes_memory_store.conversations.turn_rows import (
     ROWS,
     PortableTurn,
@@ -58,7 +58,7 @@ from hermes_memory_store.find.ranking import (
     text_terms,
 )
 from hermes_memory_store.find.text_scan import scan_turns
-from hermes_memory_store.find.turn_sentences import SPEAKER
+from hermes_memory_store.find.turn_sentences import SPEAKER, format_day
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.intake.intake import AdmittedTurn, Intake
 from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
@@ -66,6 +66,7 @@ from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
+from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 from hermes_memory_store.upkeep.waiting_erasure import erase_messages_from_waiting
@@ -134,6 +135,19 @@ HITS = (
 
 OF_ORIGINS = " AND EXISTS (SELECT 1 FROM turns t WHERE t.id = turns_text.rowid AND t.origin_id IN ({}))"
 
+
+CAPTURED_SESSIONS = """
+    SELECT id, started_at FROM sessions n
+    WHERE theme_id = ? AND name IS NOT ? AND EXISTS (SELECT 1 FROM turns WHERE session_id = n.id) ORDER BY started_at, id
+"""
+
+FIRST_WORDS = f"{ROWS} WHERE t.session_id = ? AND t.role = 'user' ORDER BY t.id LIMIT 1"
+
+FEWEST_SESSIONS = 3
+"""With captured messages, from which a start tells of them."""
+
+SESSIONS_TOKENS = 30
+"""What that may take."""
 
 MAX_NAMED = 20
 """Turns that one fact may be said to come from."""
@@ -335,6 +349,33 @@ class Turns:
             TurnHit(ranking.turns[key], round(max(0.0, ranking.matched * score / best), 4), key)
             for key, score in ranking.scored[:limit]
         ]
+
+    def describe_sessions(self, theme: str, session: str | None = None) -> str | None:
+        """Return a line on the sessions that were captured in a theme, for a start; None where there are few.
+
+        >>> for topic in ("cache", "queue", "tables"):
+        ...     session = store.sessions.open("ledger", topic)
+        ...     turn = store.turns.add("ledger", "user", f"Move the {topic}, please.", session=session)
+        >>> store.turns.describe_sessions("ledger").partition("; ")[2]
+        'last (today): Move the tables, please.)'
+
+        :param session: the name of the one that starts
+        """
+        rows = self._db.kept_rows()(CAPTURED_SESSIONS, (self._names.theme_or_none(theme), session))
+        if len(rows) < FEWEST_SESSIONS:
+            return None
+        now, (last, last_at) = self._clock(), rows[-1]
+        head = f"({len(rows)} sessions since {format_day(Millis(rows[0][1]), now)}"
+        row = self._db.row(FIRST_WORDS, (last,))
+        if row is None or not is_for_agents(row[5], row[7], row[8]):
+            return f"{head})"
+        text = safe_text.to_printable(" ".join(row[5][:READ].split()))
+        age = f"{days} d" if (days := (now - last_at) // DAY_MS) else "today"
+        for width in (60, 45, 30, 15):
+            words = text if len(text) <= width else f"{text[:width].rstrip()}…"
+            if count_tokens(line := f"{head}; last ({age}): {words})") <= SESSIONS_TOKENS:
+                return line
+        return f"{head})"
 
     def note(self) -> str | None:
         """Return the note to show beside search results when the index of turns is damaged, else None."""

@@ -95,7 +95,8 @@ class ContextView(BaseView[ContextData]):
         with store.db.snapshot():
             budget = store.policies.for_theme(theme).injection_tokens
             situation = store.context.present_situation()
-            block = store.context.status(theme, record=False, situation=situation)
+            sessions = store.turns.describe_sessions(theme)
+            block = store.context.status(theme, record=False, situation=situation, sessions=sessions)
             choice = store.context.choose(theme, situation, budget)
             valued = [*choice.given, *choice.left_out]
             ranked = store.context.load_facts(valued)

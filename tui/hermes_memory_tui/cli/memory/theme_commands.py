@@ -51,7 +51,8 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
     with settings.store() as store:
         theme = settings.reading_theme(store)
         situation = find_situation(store.db.rows, str(Path.cwd()), store.clock())
-        block = store.context.status(theme, record=False, situation=situation, count=count)
+        earlier = store.turns.describe_sessions(theme)
+        block = store.context.status(theme, record=False, situation=situation, sessions=earlier, count=count)
         reasons = list_start_reasons(store, theme, situation, count) if show_reasons else []
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
         undecided = store.place_themes.is_undecided
