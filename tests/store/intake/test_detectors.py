@@ -65,7 +65,8 @@ def test_each_row_names_what_exists() -> None:
         names = {row[0] for row in injection.INJECTION_RULES.sections[section]}
         assert names <= injection.INJECTION_RULES.pairs("rules").keys()
     kinds = orders.ORDER_PATTERNS.pairs("kinds").keys()
-    assert {name for name, _ in orders.ORDER_PATTERNS.sections["patterns"]} == kinds - {orders.DISGUISE}
+    rows = (*orders.ORDER_PATTERNS.sections["patterns"], *orders.ORDER_PATTERNS.sections["heard"])
+    assert {name for name, _ in rows} == kinds - {orders.DISGUISE}
     assert orders.ORDER_PATTERNS.pairs("unless").keys() <= kinds
 
 

@@ -8,13 +8,16 @@ from pathlib import Path
 
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
+from hermes_memory_store.intake.origins import TextOrigin
 from hermes_memory_store.intake.patterns import DataFile, SparedPatterns, load_required_words
 from hermes_memory_store.intake.scorer import SENTENCE_END, is_general, load_weights, replace_addresses, score_text
 from hermes_memory_store.intake.text_folding import find_decodings, find_readings, to_name_sentence
 from hermes_memory_store.model import Suspicion
 from hermes_memory_store.safe_text import lazy_pattern, load_pattern
 
-ORDER_PATTERNS = DataFile(Path(__file__).with_name("order_patterns.txt"), kinds=2, unless=2, patterns=2, words=0)
+ORDER_PATTERNS = DataFile(
+    Path(__file__).with_name("order_patterns.txt"), kinds=2, unless=2, patterns=2, heard=2, words=0
+)
 DISGUISE = "disguise"
 """The kind of a text in a code that no fact needs. The way of writing is the reason to wait, whatever it says."""
 
@@ -56,6 +59,7 @@ class OrderDetector(Detector):
             orders = find_sentence_orders(passage.content)
         else:
             orders = find_supported_orders(passage.excerpt) + find_name_orders(passage.target)
+            orders = orders or find_heard_orders(passage)
         if orders:
             yield to_order_finding(passage, orders)
 
@@ -113,6 +117,15 @@ def drop_work(orders: tuple[Order, ...], sentence: str) -> tuple[Order, ...]:
         if score < load_weights().thresholds["turn"] and not is_general(features):
             return tuple(order for order in orders if order.kind not in WORK)
     return orders
+
+
+def find_heard_orders(passage: Passage) -> tuple[Order, ...]:
+    """Return what a text prefers for the person, where a page or a tool said so."""
+    if passage.origin is not TextOrigin.HEARD:
+        return ()
+    reading = passage.excerpt.casefold()
+    matches = ((kind, load_pattern(pattern).search(reading)) for kind, pattern in ORDER_PATTERNS.sections["heard"])
+    return tuple(Order(kind, reading, reading, match.span()) for kind, match in matches if match)[:1]
 
 
 def find_supported_orders(content: str) -> tuple[Order, ...]:
