@@ -809,7 +809,6 @@ def test_what_begins_as_a_host_writes_is_nobodys_word(store: Store, tmp_path: Pa
     assert bring(store, tmp_path).messages == 0
 
 
-<<<<<<< HEAD
 def test_two_that_read_at_once_bring_each_message_once(store: Store, tmp_path: Path, folder: str) -> None:
     write_claude(tmp_path, folder, "read by both of them", "and answered")
     (disk,), _ = find_disk_sessions(HostEnvironment(tmp_path, "linux", {}), ["claude-code"])
@@ -819,7 +818,8 @@ def test_two_that_read_at_once_bring_each_message_once(store: Store, tmp_path: P
     bring_piece(disk, messages, 1, store)
     assert len(said(store)) == 2
     assert all(check.ok for check in examine_store(store))
-=======
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -834,7 +834,6 @@ def test_what_an_editor_adds_to_a_message_is_cut_from_it(store: Store, tmp_path:
     write_lines(tmp_path / ".claude" / "projects" / "-src" / "x.jsonl", claude_lines(folder, text))
     bring(store, tmp_path)
     assert said(store) == [("user", "fix the test of it")]
->>>>>>> 03f70072 (Read any database of a host in one go, and cut what an editor adds to a message)
 
 
 @pytest.mark.crash
