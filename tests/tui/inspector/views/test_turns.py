@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from textual.events import Key
 
-from hermes_memory_store.model import Millis
+from hermes_memory_store.model import Millis, Origin, Way
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.views.conversations_view import ConversationsView
@@ -57,6 +58,26 @@ async def test_turns_are_listed_newest_first_and_read_whole(path: Path) -> None:
         await to_row(pilot, "deploy")
         await until(pilot, lambda: "deploy the canary\nthen watch it" in beside(pilot))
         assert "→ assistant  the canary is out" in beside(pilot)
+
+
+async def test_a_search_lists_sessions_together_and_how_their_hosts_go_on_with_them(path: Path) -> None:
+    with Store.open(path, clock=frozen) as store:
+        for name, words in (("abc-1", "the canary canary"), ("abc-2", "the canary of the release is out, is it not")):
+            session = store.sessions.open("ops", name, client="codex-mcp-client")
+            origin = Origin(way=Way.HISTORY, client="codex-mcp-client")
+            store.turns.add("ops", "user", words, session=session, at=Millis(NOW - 5_000), origin=origin)
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "turns")
+        assert isinstance(view, ConversationsView)
+        await pilot.press("slash")
+        await type_text(pilot, "canary")
+        await until(pilot, lambda: len(rows_of(view)) == 4)
+        assert view.data is not None
+        sessions = [turn.session for turn in view.data.turns]
+        assert sum(one != other for one, other in pairwise(sessions)) == len({*sessions}) - 1
+        await pilot.press("enter")
+        await to_row(pilot, "canary canary")
+        await until(pilot, lambda: "codex resume abc-1" in beside(pilot))
 
 
 async def test_searching_and_giving_it_up(path: Path) -> None:
