@@ -116,6 +116,10 @@ class StartView(BaseView[StartData]):
                 "session."
             ),
             Content(""),
+            Content.assemble(
+                ("hermes-memory-tui backfill", "bold $accent"),
+                (" brings in the sessions that hosts keep on this disk.", "$dim"),
+            ),
             Content.assemble(("hermes-memory-tui demo", "bold $accent"), (" opens an example memory.", "$dim")),
         ]
 
