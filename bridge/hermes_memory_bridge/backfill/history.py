@@ -166,10 +166,20 @@ class History:
 
     def read_new(self, disk: DiskSession, skipped: list[SkippedFile]) -> list[SaidMessage]:
         """Return what was said in a session, may be kept and was never here."""
-        messages = list(self._read(disk, skipped))
+        messages = list(self._drop_refused(disk, self._read(disk, skipped)))
         known = self._store.turns.find_journaled([message.uid for message in messages]) - self._taken_back
         captured = self._list_captured(disk) if len(known) < len(messages) else set()
         return [one for one in messages if one.uid not in known and (one.role, one.text) not in captured]
+
+    def _drop_refused(self, disk: DiskSession, messages: Iterable[SaidMessage]) -> Iterator[SaidMessage]:
+        """Yield messages without the prompts that hooks heard and might not keep, and what was answered to them."""
+        host_session, is_refused = self._store.host_sessions.find(disk.host, disk.name), False
+        turns = HostTurns(self._store.db)
+        for message in messages:
+            if host_session is not None and message.role == "user":
+                is_refused = turns.is_refused(host_session, message.role, at=message.at)
+            if not is_refused:
+                yield message
 
     def _list_captured(self, disk: DiskSession) -> set[tuple[str, str]]:
         """Return what a tool or a memory provider brought of a session; of what hooks heard, `HostTurns` knows more."""

@@ -326,11 +326,15 @@ class HostTurns:
             return conn.execute(ADD_HOST_TURN, (session.id, role, digest, at, "", 0, 1)).lastrowid
 
     def is_known(self, session: HostSession, role: str, text: str, occurrence: int, *, at: int) -> bool:
-        """Check whether a message of a transcript was heard or read, or erased. :param occurrence: of its words, from 1"""
+        """Check whether a message of a transcript was heard or read. :param occurrence: of its words, from 1"""
         sql = "SELECT count(*) FROM host_turns WHERE host_session_id = ? AND role = ? AND digest = ?"
-        if self._db.value(sql, (session.id, role, digest_message(text))) >= occurrence:
-            return True
-        return self._db.row(ERASED, (session.id, role, at, SAME_MS)) is not None
+        heard = self._db.value(sql, (session.id, role, digest_message(text)))
+        return heard >= occurrence or self.is_refused(session, role, at=at)
+
+    def is_refused(self, session: HostSession, role: str, *, at: int) -> bool:
+        """Check whether what was said at a moment was heard and not to be kept, or erased since."""
+        sql = "SELECT 1 FROM host_turns WHERE host_session_id = ? AND role = ? AND digest IS NULL AND abs(at - ?) <= ?"
+        return self._db.row(sql, (session.id, role, at, SAME_MS)) is not None
 
     def note_captured(self, key: int, turn: Uid) -> None:
         """Note under which uid a message was captured. Within a write. :param key: of its row"""

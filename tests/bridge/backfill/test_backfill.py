@@ -963,3 +963,25 @@ def test_how_long_hosts_keep_sessions_is_read_from_their_settings(
         (tmp_path / folder / "settings.json").write_text(f"// mine\n{json.dumps(settings)}")
     assert tuple(find_retention_days(place, hosts[host]) for host in ("claude-code", "gemini")) == days
     assert find_retention_days(place, hosts["codex"]) == 0
+
+
+def test_what_was_heard_and_might_not_be_kept_stays_out_with_its_answer(tmp_path: Path, folder: str) -> None:
+    db = tmp_path / "memory.db"
+    texts = (
+        "before it was connected",
+        "an answer from before",
+        "asked while it was refused",
+        "answered all the same",
+        "later",
+        "on",
+    )
+    write_claude(tmp_path, folder, *texts)
+    with bridge(db) as places:
+        heard = {"folder": folder, "text": texts[2], "capture": False, "at": 1772366400000 + 2_000}
+        send_event(places, "prompt", session=ID.format(1), **heard)
+    with Store.open(db) as store:
+        session = store.host_sessions.find("claude-code", ID.format(1))
+        store.db.conn.execute("UPDATE host_turns SET at = ?", (heard["at"] + 1_500,))
+        assert session is not None
+        bring(store, tmp_path)
+        assert {text for _, text in said(store)} == {texts[0], texts[1]}
