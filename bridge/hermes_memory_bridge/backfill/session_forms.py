@@ -28,7 +28,6 @@ from hermes_memory_bridge.hook_service.transcripts.transcript_file import (
     parse_document,
     to_message,
 )
-from hermes_memory_bridge.hook_service.turn_capture import to_spoken_text
 from hermes_memory_store.database import driver
 from hermes_memory_store.hosts.host_data import load_host
 from hermes_memory_store.system.file_handles import open_regular
@@ -94,6 +93,10 @@ def find_lines_head(path: str, member: dict[str, Any]) -> Iterator[dict[str, Any
 
 def read_lines(host: str, path: str, _name: str) -> Iterator[TranscriptMessage]:
     """Yield the messages of a file's lines. Of a line that writes the whole history again, only what no line before it said."""
+    from hermes_memory_bridge.hook_service.turn_capture import (
+        to_spoken_text,  # who looks for heads alone needs no tools
+    )
+
     messages: list[TranscriptMessage] = []
     form = load_host(host)["transcript"]
     history_key = form.get("history", "") if isinstance(form, dict) else ""

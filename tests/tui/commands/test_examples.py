@@ -17,7 +17,8 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.cli import COMMANDS, HEADINGS, cli
 from hermes_memory_tui.cli.command_examples import EXAMPLES, PROGRAM, Example
 from hermes_memory_tui.cli.command_runner import run_command_line
-from tests.tui.commands.conftest import Ask
+from tests.bridge.backfill.test_backfill import write_others
+from tests.tui.commands.conftest import COMMAND, Ask
 
 CASES = """
 [[test]]
@@ -58,6 +59,9 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     (home / "facts.txt").write_text("V[pool]: 20\nD[queue]: none\n")
     (home / "memory-tests.toml").write_text(CASES)
     shutil.copy(home / ".hermes" / "memory.db", home / "kept.db")
+    write_others(home, str(home / "shop"))
+    environ = os.environ | {"HOME": str(home), "HERMES_HOME": str(home / ".hermes")}
+    subprocess.run([*COMMAND, "backfill", "--yes", "--no-keep"], cwd=home, env=environ, check=True, capture_output=True)
     return home, {"3ca146fb": named[-8:], "9f8e7d6c": held[-8:]}
 
 

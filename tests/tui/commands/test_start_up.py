@@ -26,8 +26,13 @@ RANKING = {
 }
 """What a list in another order than that of relevance needs as little as `status` does."""
 
-SAYS_OF_HOSTS = {".connect", ".connect.hooks", ".connect.hooks.host_states", ".connect.hooks.installation_record"}
-"""What `status` needs besides."""
+SAYS_OF_HOSTS = {
+    *(".connect", ".connect.hooks", ".connect.hooks.host_states", ".connect.hooks.installation_record"),
+    *(".connect.hosts", ".connect.jsonc_edit", ".connect.toml_yaml_edit"),
+    *(".backfill", ".backfill.disk_sessions", ".backfill.session_forms"),
+    *(".hook_service", ".hook_service.transcripts", ".hook_service.transcripts.transcript_file"),
+}
+"""What `status` needs besides: which hosts delete sessions soon."""
 
 MEASURE = """
 import os, resource, sys

@@ -7,7 +7,6 @@ that the released hosts wrote: Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -150,8 +149,6 @@ def parse_time(value: Any) -> int | None:
     return None if moment is None or moment.tzinfo is None else round(moment.timestamp() * 1000)
 
 
-log = logging.getLogger(__name__)
-
 MOST_BYTES = 1 << 20
 """Read at a time: beside other work, a longer pause of this process would be felt."""
 
@@ -186,7 +183,11 @@ def read_transcript(path: str, host: str, offset: int, until: int) -> Transcript
             data += file.readline(MOST_LINE_BYTES - MOST_BYTES)
     end = data.rfind(b"\n") + 1
     if not end and len(data) == MOST_LINE_BYTES:
-        log.warning("%d bytes of a line of %s were not read: it is longer than any message", len(data), path)
+        import logging  # here, not above: this happens to nobody
+
+        logging.getLogger(__name__).warning(
+            "%d bytes of a line of %s were not read: it is longer than any message", len(data), path
+        )
         return TranscriptPiece((), start + len(data), False)
     messages: list[TranscriptMessage] = []
     at = start

@@ -32,7 +32,7 @@ MOST_SKIPPED = 5
 @add_examples(
     ("backfill --dry-run", "which sessions lie on this disk, and what they would bring"),
     ("backfill --here --since 90d", "bring in those of this project"),
-    ("backfill --undo", "erase what the newest run brought in"),
+    ("backfill --undo --dry-run", "what erasing the newest run would take back"),
 )
 @click.command("backfill", short_help="Bring in the sessions that hosts keep on this disk.")
 @click.option(

@@ -26,7 +26,6 @@ from hermes_memory_tui.cli.table_output import (
     print_rows,
 )
 from hermes_memory_tui.cli.terminal_output import format_quantity
-from hermes_memory_tui.text.display_formats import format_age
 
 SHOWN = 160
 """Characters of a turn that a line shows."""
@@ -132,6 +131,8 @@ def turns_command(
 
 def print_sessions(hits: Sequence[SessionHit]) -> None:
     """Print a line for each session, and below it how its host goes on with it."""
+    from hermes_memory_tui.text.display_formats import format_age  # here, not above: it imports rich
+
     for hit in hits:
         place = ", ".join(filter(None, (hit.host, hit.project, format_age(hit.at, system_clock()))))
         click.echo(f"{to_printable(place)}: {to_printable(hit.sentence)}")

@@ -51,7 +51,10 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
     with settings.store() as store:
         theme = settings.reading_theme(store)
         situation = find_situation(store.db.rows, str(Path.cwd()), store.clock())
-        earlier = store.turns.describe_sessions(theme)
+        has_turns = store.db.value(
+            "SELECT EXISTS (SELECT 1 FROM turns)"
+        )  # who has none does not import what finds them
+        earlier = store.turns.describe_sessions(theme) if has_turns else None
         block = store.context.status(theme, record=False, situation=situation, sessions=earlier, count=count)
         reasons = list_start_reasons(store, theme, situation, count) if show_reasons else []
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
