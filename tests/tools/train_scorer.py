@@ -49,6 +49,10 @@ FALSE_SHARES = {"unknown": 0.0025, "heard": 0.03, "turn": 0.0005, "order": 0.002
 of an order. All that holds lines of unknown origin takes half of a percent together; what only a tool or a page said may be
 held more often."""
 
+MARGINS = {"unknown": 1.4, "unknown_order": 2.0}
+"""What the thresholds of unknown words lie above those that were chosen: a stranger's repositories are odder than those that we
+found. The least with which half of a percent of the lines waited that a tester had found in others."""
+
 PARTS = ("train",) * 6 + ("choose",) * 2 + ("judge",) * 2
 """The part of a repository, by its digest."""
 
@@ -221,8 +225,11 @@ def choose_thresholds(model: LogisticRegression, repositories: RepositoryTexts) 
     names = [*map(to_name_sentence, NAMES.read_text(encoding="utf-8").splitlines())]
     long = [name for name in names if name.count(" ") >= FEWEST_SPACES]
     general = [name for name in long if scorer.is_general(scorer.find_features(fold_text(name)))]
+    order = float(numpy.sort(ordered)[-1 - int(FALSE_SHARES["order"] * len(lines))])
     return thresholds | {
-        "order": float(numpy.sort(ordered)[-1 - int(FALSE_SHARES["order"] * len(lines))]),
+        "unknown": thresholds["unknown"] + MARGINS["unknown"],
+        "order": order,
+        "unknown_order": order + MARGINS["unknown_order"],
         "name": float(numpy.sort(score_texts(model, general))[-1 - int(FALSE_SHARES["name"] * len(names))]) + 0.01,
     }
 

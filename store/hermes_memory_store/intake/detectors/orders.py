@@ -24,6 +24,9 @@ DISGUISE = "disguise"
 WORK = frozenset({"disable", "grant", "install", "pay", "send", "tool"})
 """Kinds of orders that names and messages have, where they are what somebody works on."""
 
+INSTRUCTED = WORK | {"agent-files", "trigger"}
+"""Kinds of orders that instructions of repositories give their readers, too."""
+
 LEAST_WORDS = 3
 """Words that a decoded text must have: fewer come about by chance, or are a name."""
 
@@ -58,7 +61,8 @@ class OrderDetector(Detector):
         elif passage.kind is TextKind.TURN:
             orders = find_sentence_orders(passage.content)
         else:
-            orders = find_supported_orders(passage.excerpt) + find_name_orders(passage.target)
+            orders = drop_instructions(passage, find_supported_orders(passage.excerpt))
+            orders += find_name_orders(passage.target)
             orders = orders or find_heard_orders(passage)
         if orders:
             yield to_order_finding(passage, orders)
@@ -126,6 +130,15 @@ def find_heard_orders(passage: Passage) -> tuple[Order, ...]:
     reading = passage.excerpt.casefold()
     matches = ((kind, load_pattern(pattern).search(reading)) for kind, pattern in ORDER_PATTERNS.sections["heard"])
     return tuple(Order(kind, reading, reading, match.span()) for kind, match in matches if match)[:1]
+
+
+def drop_instructions(passage: Passage, orders: tuple[Order, ...]) -> tuple[Order, ...]:
+    """Drop what instructions of repositories order, too, where nobody knows whose words these are and the score is low."""
+    if not orders or passage.origin is not TextOrigin.UNKNOWN:
+        return orders
+    if score_text(passage.excerpt)[0] >= load_weights().thresholds["unknown_order"]:
+        return orders
+    return tuple(order for order in orders if order.kind not in INSTRUCTED)
 
 
 def find_supported_orders(content: str) -> tuple[Order, ...]:
