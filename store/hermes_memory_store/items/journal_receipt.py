@@ -6,7 +6,6 @@ older copy of the whole folder is seen that was put back with its receipt.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import threading
@@ -58,8 +57,10 @@ def receipt_path(db: Path) -> Path:
 
 def outer_receipt_path(db: Path) -> Path:
     """Return where the receipt is written outside of the store's folder. :raises RuntimeError: the user has no home"""
+    from hashlib import sha256  # here, not above: it loads OpenSSL, which who only reads facts need not wait for
+
     state = os.environ.get("XDG_STATE_HOME", "").strip() or Path.home() / ".local" / "state"
-    return Path(state, "hermes-memory", hashlib.sha256(os.fsencode(db.resolve())).hexdigest()[:32] + ".receipt")
+    return Path(state, "hermes-memory", sha256(os.fsencode(db.resolve())).hexdigest()[:32] + ".receipt")
 
 
 def load_receipt(db: Path) -> Receipt | None:
