@@ -86,6 +86,11 @@ async def until(pilot: Pilot[int], happened: Callable[[], object], what: str = "
     return time.perf_counter() - begin
 
 
+async def until_shown(pilot: Pilot[int], text: str) -> None:
+    """Wait until a text stands on the screen: what is known is painted a frame later, on a busy machine much later."""
+    await until(pilot, lambda: text in screen_text(pilot), repr(text))
+
+
 async def type_text(pilot: Pilot[int], text: str) -> None:
     from textual.keys import _character_to_key
 

@@ -12,7 +12,17 @@ from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.screens.fact_editor import FactEditor
-from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, type_text, until
+from tests.tui.inspector.driving import (
+    fill,
+    inspecting,
+    main_screen,
+    said,
+    screen_text,
+    targets,
+    type_text,
+    until,
+    until_shown,
+)
 
 
 @pytest.fixture
@@ -71,7 +81,7 @@ async def test_what_becomes_superseded_is_said_before(path: Path) -> None:
         await until(pilot, lambda: len(targets(pilot)) == 2)
         await pilot.press("enter", "asterisk", "r")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        assert "V[b] superseded" in screen_text(pilot)
+        await until_shown(pilot, "V[b] superseded")
 
 
 async def test_a_conflict_is_said_before_and_cannot_be_done(path: Path) -> None:
@@ -190,7 +200,7 @@ async def test_nothing_of_it_is_offered_when_reading_only(path: Path) -> None:
         await pilot.pause()
         assert pilot.app.screen is main_screen(pilot)
         assert "Archive" not in screen_text(pilot)
-        assert "read-only" in screen_text(pilot)
+        await until_shown(pilot, "read-only")
         assert set(tiers(path).values()) == {Tier.HOT.value}
 
 

@@ -18,6 +18,7 @@ from tests.tui.inspector.driving import (
     targets,
     type_text,
     until,
+    until_shown,
 )
 
 
@@ -35,8 +36,8 @@ async def test_an_edit_is_saved_journaled_and_undone(tmp_path: Path) -> None:
         await pilot.press("e")
         await until(pilot, lambda: isinstance(pilot.app.screen, FactEditor))
         await type_text(pilot, " 7")
-        assert "redis 7" in screen_text(pilot)
-        assert "7 of 400" in screen_text(pilot)
+        await until_shown(pilot, "redis 7")
+        await until_shown(pilot, "7 of 400")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: facts_of(path)["cache"][0] == "redis 7")
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
@@ -110,7 +111,7 @@ async def test_a_fact_changed_meanwhile_is_never_overwritten_in_silence(tmp_path
         await until(pilot, lambda: "Changed by" in screen_text(pilot))
         assert facts_of(path)["cache"][0] == "redis, theirs"
         assert editor.area.text == "redis, mine"
-        assert "theirs" in screen_text(pilot)
+        await until_shown(pilot, "theirs")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: facts_of(path)["cache"][0] == "redis, mine")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
-from tests.tui.inspector.driving import fill, frozen, inspecting, main_screen, screen_text, until
+from tests.tui.inspector.driving import fill, frozen, inspecting, main_screen, screen_text, until, until_shown
 
 
 async def test_every_version_is_there_and_what_each_changed(tmp_path: Path) -> None:
@@ -38,8 +38,8 @@ async def test_who_was_told_it_last_and_what_they_asked(tmp_path: Path) -> None:
         store.context.status("default", session=session)
     async with inspecting(path, size=(220, 40)) as pilot:
         await until(pilot, lambda: "worker, status" in screen_text(pilot))
-        assert "worker, search: redis [bold]" in screen_text(pilot)
-        assert "2×, last now" in screen_text(pilot)
+        await until_shown(pilot, "worker, search: redis [bold]")
+        await until_shown(pilot, "2×, last now")
 
 
 async def test_why_a_fact_waits_is_said(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ async def test_why_a_fact_waits_is_said(tmp_path: Path) -> None:
     async with inspecting(path, size=(180, 40)) as pilot:
         await pilot.press("slash", *"tier", "colon", *"quarantined", "enter")
         await until(pilot, lambda: "override of instructions" in screen_text(pilot))
-        assert "quarantined: 7 reviews it" in screen_text(pilot)
+        await until_shown(pilot, "quarantined: 7 reviews it")
 
 
 async def test_what_says_nearly_the_same_under_another_target_is_shown(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ async def test_what_says_nearly_the_same_under_another_target_is_shown(tmp_path:
     fill(path, "D[cache]: redis", "D[caching]: redis 7")
     async with inspecting(path, size=(180, 40)) as pilot:
         await until(pilot, lambda: "close to" in screen_text(pilot))
-        assert "archive one of both?" in screen_text(pilot)
+        await until_shown(pilot, "archive one of both?")
 
 
 async def test_joiners_that_join_nothing_are_seen_wherever_a_line_ends(tmp_path: Path) -> None:

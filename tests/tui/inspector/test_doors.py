@@ -17,7 +17,7 @@ from hermes_memory_tui.app import open_memory as opened_memory
 from hermes_memory_tui.app import run_inspector
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.screens.facts_screen import MainScreen
-from tests.tui.inspector.driving import fill, inspecting, main_screen, opened, said, screen_text, until
+from tests.tui.inspector.driving import fill, inspecting, main_screen, opened, said, screen_text, until, until_shown
 
 FORBIDDEN = ("mcp", "httpx", "pydantic", "keyring", "psycopg", "sqlite_utils", "tree_sitter", "markdown_it")
 
@@ -55,7 +55,7 @@ async def test_an_old_file_is_upgraded_when_asked_for(old: Path) -> None:
     app = Inspector(None, old=old)
     async with app.run_test(size=(140, 40)) as pilot:
         await pilot.press("u")  # undoes elsewhere
-        assert "⏎" in screen_text(pilot)
+        await until_shown(pilot, "⏎")
         assert not isinstance(pilot.app.screen, MainScreen)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
@@ -119,7 +119,7 @@ async def test_an_older_store_is_read_as_a_copy_when_nothing_may_be_changed(olde
     copy = memory.path
     async with Inspector(memory, read_only=True).run_test(size=(140, 40)) as pilot:
         await until(pilot, lambda: "mndtry" in screen_text(pilot))
-        assert "read-only" in screen_text(pilot)
+        await until_shown(pilot, "read-only")
         assert main_screen(pilot).title_bar.file.endswith("older.db")
         assert memory.shown_path == older
     assert older.read_bytes() == before

@@ -16,7 +16,17 @@ from hermes_memory_store.notation import token_estimate
 from hermes_memory_store.store import Store
 from hermes_memory_tui.screens.fact_editor import Editor
 from hermes_memory_tui.system import external_editor
-from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, shown_facts, type_text, until
+from tests.tui.inspector.driving import (
+    fill,
+    inspecting,
+    main_screen,
+    said,
+    screen_text,
+    shown_facts,
+    type_text,
+    until,
+    until_shown,
+)
 
 
 @pytest.fixture
@@ -36,12 +46,12 @@ async def editing(pilot: Pilot[int], key: str = "e") -> Editor:
 async def test_the_cost_and_the_gauge_follow_what_is_typed(path: Path) -> None:
     async with inspecting(path) as pilot:
         await editing(pilot)
-        assert "hot tier after saving 0%  15 of 10,000 characters" in screen_text(pilot)
+        await until_shown(pilot, "hot tier after saving 0%  15 of 10,000 characters")
         await type_text(pilot, " 7 in all of the regions")
-        assert "hot tier after saving 0%  39 of 10,000 characters" in screen_text(pilot)
+        await until_shown(pilot, "hot tier after saving 0%  39 of 10,000 characters")
         assert "type and target are fixed" in screen_text(pilot)
         cost = token_estimate.estimate_tokens("D[cache]: redis 7 in all of the regions")
-        assert f"29 of 400 characters · {cost} tokens" in screen_text(pilot)
+        await until_shown(pilot, f"29 of 400 characters · {cost} tokens")
 
 
 @pytest.mark.parametrize("asked", [True, False], ids=["refused", "by itself"])
@@ -49,7 +59,7 @@ async def test_the_gauge_is_the_one_of_now_when_others_change_the_fact(path: Pat
     async with inspecting(path) as pilot:
         await editing(pilot)
         await type_text(pilot, " 7")
-        assert "hot tier after saving 0%  17 of 10,000 characters" in screen_text(pilot)
+        await until_shown(pilot, "hot tier after saving 0%  17 of 10,000 characters")
         with Store.open(path) as other:
             other.facts.edit(shown_facts(pilot)[0].uid, "redis in all of the regions")
             other.facts.write("default", "V[n]: 12345", actor=PERSON)
@@ -58,7 +68,7 @@ async def test_the_gauge_is_the_one_of_now_when_others_change_the_fact(path: Pat
         else:
             main_screen(pilot).follow_changes()
         await until(pilot, lambda: "Changed by" in screen_text(pilot))
-        assert "hot tier after saving 0%  28 of 10,000 characters" in screen_text(pilot)
+        await until_shown(pilot, "hot tier after saving 0%  28 of 10,000 characters")
 
 
 async def test_a_head_line_that_does_not_fit_ends_with_an_ellipsis(tmp_path: Path) -> None:

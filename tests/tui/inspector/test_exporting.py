@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from hermes_memory_store.files import export_import
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
-from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, until
+from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, until, until_shown
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ async def test_marked_facts_are_written_as_lines(path: Path, tmp_path: Path) -> 
         await pilot.press("space", "space")
         await ask(pilot, file)
         await until(pilot, lambda: "2 facts written to" in said(pilot))
-        assert "3 facts" in screen_text(pilot)
+        await until_shown(pilot, "3 facts")
     assert file.read_text() == "# MEMORY_SPEC v1.0\nD[c]: three\n# scope: launch\nV[b]: zwei Stück\n"
     with Store.open(tmp_path / "new.db") as store:
         assert export_import.import_file(store, file, theme="default").created == 2
@@ -94,7 +94,7 @@ async def test_one_fact_is_one_fact(path: Path, tmp_path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("space", "x")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "export 1 marked fact " in screen_text(pilot)
+        await until_shown(pilot, "export 1 marked fact ")
         await pilot.press("escape")
         await ask(pilot, tmp_path / "out.md")
         await until(pilot, lambda: "1 fact written to" in said(pilot))

@@ -10,7 +10,16 @@ from textual.events import Key
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
 from hermes_memory_tui.screens import fact_listing
-from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, targets, type_text, until
+from tests.tui.inspector.driving import (
+    fill,
+    inspecting,
+    main_screen,
+    screen_text,
+    targets,
+    type_text,
+    until,
+    until_shown,
+)
 
 
 @pytest.fixture
@@ -117,7 +126,7 @@ async def test_the_order_changes_with_s(path: Path) -> None:
         await until(pilot, lambda: "by target, z to a" in screen_text(pilot))
         await pilot.press("j", "j", "j", "j", "enter")
         await until(pilot, lambda: targets(pilot) == sorted(before))
-        assert "by target, a to z" in screen_text(pilot)
+        await until_shown(pilot, "by target, a to z")
         await pilot.press("s", "j", "enter")
         await until(pilot, lambda: targets(pilot) == sorted(before, reverse=True))
     async with inspecting(path) as pilot:

@@ -10,7 +10,17 @@ from textual import events
 from textual.pilot import Pilot
 
 from hermes_memory_tui.widgets.filter_line import SearchInput
-from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, type_text, until
+from tests.tui.inspector.driving import (
+    fill,
+    inspecting,
+    main_screen,
+    said,
+    screen_text,
+    targets,
+    type_text,
+    until,
+    until_shown,
+)
 
 
 @pytest.fixture
@@ -131,6 +141,6 @@ async def test_words_that_were_searched_for_stand_out_in_rows_and_in_the_fact(pa
         await until(pilot, lambda: underlined(pilot).count("Greenhouse") == 2)
         assert "green" in underlined(pilot)
         assert "blue" not in underlined(pilot)
-        assert "[red]Greenhouse[/red]" in screen_text(pilot)
+        await until_shown(pilot, "[red]Greenhouse[/red]")
         await pilot.press("escape")
         await until(pilot, lambda: underlined(pilot) == [])

@@ -26,6 +26,7 @@ from tests.tui.inspector.driving import (
     shown_facts,
     targets,
     until,
+    until_shown,
 )
 
 WRITE = """
@@ -53,8 +54,8 @@ async def test_a_write_of_another_process_shows_by_itself(tmp_path: Path) -> Non
             agent.stdin.flush()
             assert agent.stdout.readline() == "written\n"
             await until(pilot, lambda: targets(pilot)[0] == "deploy" and "+ ● D deploy" in screen_text(pilot))
-            assert "1 agent" in screen_text(pilot)
-            assert "by worker" in screen_text(pilot)
+            await until_shown(pilot, "1 agent")
+            await until_shown(pilot, "by worker")
         agent.stdin.write("end\n")
         agent.stdin.flush()
 
@@ -191,7 +192,7 @@ async def test_facts_behind_many_other_changes_show_by_themselves(tmp_path: Path
             for number in range(facts):
                 store.facts.write("default", f"V[v.{number}]: {number}", actor=PERSON)
         await until(pilot, lambda: len(main_screen(pilot).table.keys) == facts + 1)
-        assert f"{facts + 1} facts" in screen_text(pilot)
+        await until_shown(pilot, f"{facts + 1} facts")
 
 
 async def test_a_memory_on_a_full_disk_is_shown_and_can_be_changed_once_there_is_room(tmp_path: Path) -> None:
@@ -201,7 +202,7 @@ async def test_a_memory_on_a_full_disk_is_shown_and_can_be_changed_once_there_is
         filler = fill_disk(disk)
         async with Inspector(Memory.open(path), None).run_test(size=(140, 38), notifications=True) as pilot:
             await until(pilot, lambda: "8443" in screen_text(pilot))
-            assert "read-only" in screen_text(pilot)
+            await until_shown(pilot, "read-only")
             await until(pilot, lambda: "Reading only" in screen_text(pilot))
             filler.unlink()
             await until(pilot, lambda: "read-only" not in screen_text(pilot))

@@ -19,7 +19,17 @@ from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.fact_table import FactTable
 from hermes_memory_tui.widgets.lists.grid import Grid
-from tests.tui.inspector.driving import VIEWS, fill, frozen, inspecting, main_screen, opened, screen_text, until
+from tests.tui.inspector.driving import (
+    VIEWS,
+    fill,
+    frozen,
+    inspecting,
+    main_screen,
+    opened,
+    screen_text,
+    until,
+    until_shown,
+)
 
 
 @pytest.fixture
@@ -70,7 +80,7 @@ async def test_the_styles_are_parsed_once_before_the_first_frame(path: Path, mon
 
     monkeypatch.setattr(Stylesheet, "reparse", reparse)
     async with inspecting(path) as pilot:
-        assert "取引時間" in screen_text(pilot)
+        await until_shown(pilot, "取引時間")
 
 
 async def test_every_line_fits_the_terminal(path: Path) -> None:

@@ -19,6 +19,7 @@ from tests.tui.inspector.driving import (
     screen_text,
     targets,
     until,
+    until_shown,
 )
 
 
@@ -76,7 +77,7 @@ async def test_choosing_a_scope_shows_its_facts_only(tmp_path: Path) -> None:
     async with inspecting(tmp_path / "m.db") as pilot:
         await pilot.press("t", "j", "j")
         await until(pilot, lambda: targets(pilot) == ["in"])
-        assert "default › one" in screen_text(pilot)
+        await until_shown(pilot, "default › one")
 
 
 class TableApp(App[None]):

@@ -17,7 +17,18 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.widgets.lists import marked_list
 from hermes_memory_tui.widgets.lists.line_list import LineList
-from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
+from tests.tui.inspector.driving import (
+    NOW,
+    fill,
+    inspecting,
+    main_screen,
+    said,
+    screen_text,
+    send,
+    targets,
+    until,
+    until_shown,
+)
 
 
 @pytest.fixture
@@ -38,7 +49,7 @@ async def test_a_range_is_marked_from_the_last_marked_fact(path: Path) -> None:
         assert marked(path, table.marked) == "bcde"
         await pilot.press("g", "V")
         assert marked(path, table.marked) == "bcdef"
-        assert "5 marked" in screen_text(pilot)
+        await until_shown(pilot, "5 marked")
         await pilot.press("minus", "G", "V")
         assert marked(path, table.marked) == "a"
 
@@ -206,11 +217,11 @@ async def test_a_click_on_a_head_orders_by_its_column_and_a_second_one_the_other
 
         await click("scope")
         await until(pilot, lambda: targets(pilot)[:3] == ["z", "x", "y"])
-        assert "scope▲" in screen_text(pilot)
+        await until_shown(pilot, "scope▲")
         await click("scope")
         await until(pilot, lambda: targets(pilot)[-3:] == ["y", "x", "z"])
-        assert "scope▼" in screen_text(pilot)
-        assert "by scope, z to a" in screen_text(pilot)
+        await until_shown(pilot, "scope▼")
+        await until_shown(pilot, "by scope, z to a")
         await click("target")
         await until(pilot, lambda: targets(pilot)[0] == "a")
         await click("age")

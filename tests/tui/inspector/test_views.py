@@ -8,7 +8,17 @@ import pytest
 
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
-from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, targets, type_text, until
+from tests.tui.inspector.driving import (
+    fill,
+    inspecting,
+    main_screen,
+    said,
+    screen_text,
+    targets,
+    type_text,
+    until,
+    until_shown,
+)
 
 
 @pytest.fixture
@@ -29,7 +39,7 @@ async def test_a_view_is_saved_opened_and_removed(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("v")
         await until(pilot, lambda: "the [values]" in screen_text(pilot))
-        assert "type:value" in screen_text(pilot)
+        await until_shown(pilot, "type:value")
         await pilot.press("enter")
         await until(pilot, lambda: targets(pilot) == ["port"])
         assert pilot.app.focused is main_screen(pilot).table

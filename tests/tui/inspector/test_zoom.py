@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.inspector.driving import fill, inspecting, opened, screen_text, until, view_of
+from tests.tui.inspector.driving import fill, inspecting, opened, screen_text, until, until_shown, view_of
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ async def test_the_focused_pane_has_the_whole_body_and_zoom_follows_the_focus(
         assert "themes and scopes" not in screen_text(pilot)
         await pilot.press("i")
         await until(pilot, lambda: width(pilot, "detail") == size[0])
-        assert "V[b]" in screen_text(pilot)
+        await until_shown(pilot, "V[b]")
         assert "target" not in screen_text(pilot)
         await pilot.press("t")
         await until(pilot, lambda: width(pilot, "side") == size[0])

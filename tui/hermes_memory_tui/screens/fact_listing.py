@@ -272,7 +272,8 @@ class ListingScreen(MainPanes):
             return
         if self._listing.total > len(self.table.keys) or self._view.line:
             self.read_listing()
-        self.try_follow_changes()
+        self._missed = True
+        self.follow_missed()
         if self._detailed is None:  # what was posted before the screen ran is lost
             self.show_detail_soon()
 

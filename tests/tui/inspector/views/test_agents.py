@@ -33,6 +33,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    until_shown,
     view_of,
 )
 
@@ -73,7 +74,7 @@ async def test_a_session_is_shown_with_what_it_was_told_and_wrote(path: Path) ->
         assert "status" in beside(pilot)
         assert "V[port]: 6379" in beside(pilot)
         assert str(os.getpid()) in screen_text(pilot), "this process holds the file"
-        assert "no bridge" in screen_text(pilot)
+        await until_shown(pilot, "no bridge")
 
 
 async def test_every_session_that_runs_is_listed(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ async def test_every_session_that_runs_is_listed(tmp_path: Path) -> None:
     async with inspecting(path, size=(180, 50)) as pilot:
         view = await opened(pilot, "agents")
         assert view.grid.row_count == 601
-        assert "601 at work · no bridge" in screen_text(pilot)
+        await until_shown(pilot, "601 at work · no bridge")
         await pilot.press("G")
         assert rows_of(view)[view.grid.cursor].split("  ")[1] == "codex #1"
         await pilot.press("slash")
@@ -101,7 +102,7 @@ async def test_how_many_that_ended_are_left_out_is_said(path: Path, monkeypatch:
     async with inspecting(path, size=(180, 50)) as pilot:
         view = await opened(pilot, "agents")
         assert [row.split("  ")[1] for row in rows_of(view)] == ["tests #1", "codex #5", "codex #4"]
-        assert "1 at work · the last 2 of 5 ended · no bridge" in screen_text(pilot)
+        await until_shown(pilot, "1 at work · the last 2 of 5 ended · no bridge")
         await pilot.press("slash")
         await type_text(pilot, "codex")
         await until(pilot, lambda: "2 of 3 listed, 3 that ended are not" in screen_text(pilot))
@@ -129,7 +130,7 @@ async def test_undoing_all_of_a_session_leaves_what_others_wrote(path: Path) -> 
         await to_row(pilot, "tests #1")
         await pilot.press("U")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "D[cache]: redis" in screen_text(pilot)
+        await until_shown(pilot, "D[cache]: redis")
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
         assert sorted(facts_of(path)) == ["cache", "mine", "port"]
@@ -153,7 +154,7 @@ async def test_an_undo_of_all_shows_before_and_after_what_it_leaves(path: Path) 
         await pilot.press("U")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await until(pilot, lambda: "left as is (1):" in screen_text(pilot))
-        assert "V[port]: 6379" in screen_text(pilot)
+        await until_shown(pilot, "V[port]: 6379")
         assert "D[cache]: redis" not in screen_text(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: sorted(facts_of(path)) == ["cache", "mine"])

@@ -31,6 +31,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    until_shown,
     view_of,
 )
 
@@ -119,7 +120,7 @@ async def test_every_dialog_about_a_scope_says_its_label_as_it_is(hostile: Path)
                 await until(pilot, lambda: isinstance(pilot.app.screen, Question | Confirmation), f"{key} on {label}")
                 harmless(screen_text(pilot), 150)
                 if text in MARKUP:
-                    assert scope.label in screen_text(pilot)
+                    await until_shown(pilot, scope.label)
                 await pilot.press("escape")
                 await until(pilot, lambda: pilot.app.screen is view)
             await pilot.press("m")
@@ -143,7 +144,7 @@ async def test_a_scope_with_any_name_is_purged_by_typing_it(path: Path) -> None:
         await to_row(pilot, "[/x] [red")
         await pilot.press("P")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        assert "[/x] [red" in screen_text(pilot)
+        await until_shown(pilot, "[/x] [red")
         await type_text(pilot, "[/x] [red")
         await pilot.press("enter")
         await until(pilot, lambda: "a" not in facts_of(path))

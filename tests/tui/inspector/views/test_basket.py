@@ -28,6 +28,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    until_shown,
     view_of,
 )
 
@@ -66,8 +67,8 @@ async def test_changes_are_gathered_seen_and_done_as_one_that_one_undo_takes_bac
         await gather(pilot, "port", "a")
         await gather(pilot, "style", "W")
         assert facts_of(path) == before  # nothing is done yet
-        assert "basket: 3 changes, gathering" in screen_text(pilot)
-        assert "→ archive" in screen_text(pilot)
+        await until_shown(pilot, "basket: 3 changes, gathering")
+        await until_shown(pilot, "→ archive")
 
         view = await basket_view(pilot)
         assert [row.split("  ")[1] for row in rows_of(view)] == ["pin", "archive", "cool"]
@@ -111,7 +112,7 @@ async def test_only_contexts_that_change_are_shown(path: Path) -> None:
         await gather(pilot, "old", "a")
         view = await basket_view(pilot)
         assert "No context changes." in beside(pilot)
-        assert "no context changes" in screen_text(pilot)
+        await until_shown(pilot, "no context changes")
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
         await gather(pilot, "cache", "a")
@@ -128,7 +129,7 @@ async def test_the_same_key_and_undo_take_out_what_was_gathered(path: Path) -> N
         await pilot.press("b")
         await gather(pilot, "cache", "p")
         await gather(pilot, "cache", "p")
-        assert "basket: gathering" in screen_text(pilot)
+        await until_shown(pilot, "basket: gathering")
         await gather(pilot, "cache", "W")
         await pilot.press("u")
         await until(pilot, lambda: "cool of D[cache] taken out" in said(pilot))
@@ -178,7 +179,7 @@ async def test_mine_is_done_all_the_same_and_what_is_skipped_stays(path: Path) -
         await until(pilot, lambda: "1 change done" in said(pilot))
         assert facts_of(path)["cache"].tier is Tier.ARCHIVED
         assert facts_of(path)["port"].tier is Tier.HOT
-        assert "basket: 1 change" in screen_text(pilot)
+        await until_shown(pilot, "basket: 1 change")
 
 
 async def test_one_refused_change_keeps_all_from_being_done(path: Path) -> None:
@@ -371,7 +372,7 @@ async def test_the_past_is_entered_from_the_basket_and_left_again(path: Path) ->
         assert pilot.app.screen is not view  # what would come of it is no matter of the past
         await pilot.press("escape")
         await until(pilot, lambda: not pilot.app.is_past, "the present")  # type: ignore[attr-defined]
-        assert "basket: 1 change, gathering" in screen_text(pilot)
+        await until_shown(pilot, "basket: 1 change, gathering")
         await basket_view(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.ARCHIVED, "the change")

@@ -30,6 +30,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    until_shown,
     view_of,
 )
 
@@ -106,7 +107,7 @@ async def test_a_change_of_several_rows_is_shown_before_it_is_taken_back(path: P
         assert "close" in rows_of(view)[view.grid.cursor]
         await pilot.press("U")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "they are undone together" in screen_text(pilot)
+        await until_shown(pilot, "they are undone together")
         await pilot.press("enter")
         await until(pilot, lambda: facts_of(path)["port"].tier is Tier.HOT)
 
@@ -133,7 +134,7 @@ async def test_stepping_back_and_bringing_a_fact_back(path: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
         past = pilot.app.screen
         assert isinstance(past, PastScreen)
-        assert "13 Mar" in screen_text(pilot)
+        await until_shown(pilot, "13 Mar")
         await until(pilot, lambda: "redis" in screen_text(pilot))
         copy = past.memory.path
         while past.table.fact is None or past.table.fact.target != "cache":
@@ -198,7 +199,7 @@ async def test_any_moment_can_be_looked_at(path: Path, when: str) -> None:
         await type_text(pilot, when)
         await pilot.press("enter")
         await until(pilot, lambda: "before now" in screen_text(pilot))
-        assert "13 Mar" in screen_text(pilot)
+        await until_shown(pilot, "13 Mar")
         assert isinstance(pilot.app.screen, JournalView)
         await pilot.press("escape")
         await until(pilot, lambda: "before now" not in screen_text(pilot))
@@ -291,8 +292,8 @@ async def test_each_row_and_its_heading_say_what_that_change_wrote(path: Path) -
         assert any("close" in row and "launch" in row for row in rows_of(view))
         await to_row(pilot, "V[limit]: three")
         await until(pilot, lambda: "V[limit]: three" in beside(pilot))
-        assert "- two" in screen_text(pilot)
-        assert "+ three" in screen_text(pilot)
+        await until_shown(pilot, "- two")
+        await until_shown(pilot, "+ three")
 
 
 @pytest.mark.parametrize("size", [(100, 30), (200, 50)])

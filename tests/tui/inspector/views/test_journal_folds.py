@@ -25,6 +25,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    until_shown,
 )
 
 
@@ -65,7 +66,7 @@ async def test_undo_takes_back_the_whole_change_from_its_line_and_from_any_row_o
         await until(pilot, lambda: len(rows_of(view)) == 16)
         await pilot.press("j", "j", "j", "U")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "This change has 11 rows" in screen_text(pilot)
+        await until_shown(pilot, "This change has 11 rows")
         assert all(f"V[p{number}]" in screen_text(pilot) for number in range(10))
         await pilot.press("enter")
         await until(pilot, lambda: scopes_of(path)["payments"].status is ScopeStatus.OPEN)

@@ -24,6 +24,7 @@ from tests.tui.inspector.driving import (
     screen_text,
     type_text,
     until,
+    until_shown,
 )
 
 LABELS = ("q10", "q2", "payments", "api", "pay-later")
@@ -74,7 +75,7 @@ async def test_an_order_is_chosen_in_natural_order_and_kept(path: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press("slash", *"scope ▲", "enter")
         await until(pilot, lambda: labels(view) == ["api", "pay-later", "payments", "q2", "q10"])
-        assert "scope▲" in screen_text(pilot)
+        await until_shown(pilot, "scope▲")
     async with inspecting(path) as pilot:
         view = await opened(pilot, "scopes")
         await until(pilot, lambda: labels(view) == ["api", "pay-later", "payments", "q2", "q10"])

@@ -27,6 +27,7 @@ from tests.tui.inspector.driving import (
     screen_text,
     to_row,
     until,
+    until_shown,
     view_of,
 )
 
@@ -59,7 +60,7 @@ async def choose(pilot: Pilot[int], *keys: str) -> None:
     await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
     await pilot.press(*keys, "enter")
     await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-    assert "[[test]]" in screen_text(pilot)
+    await until_shown(pilot, "[[test]]")
     await pilot.press("enter")
 
 

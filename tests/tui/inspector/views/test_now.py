@@ -21,7 +21,7 @@ from hermes_memory_tui.system.palettes import DEFAULT_LOOK
 from hermes_memory_tui.views.now.now_view import NowView
 from hermes_memory_tui.widgets.title_bar import TitleBar
 from hermes_memory_tui.widgets.view_strip import ViewStrip, WaitingChanged
-from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, screen_text, until, view_of
+from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, screen_text, until, until_shown, view_of
 
 
 def write_day(path: Path) -> None:
@@ -206,13 +206,13 @@ async def test_who_is_not_heard_is_not_at_work_in_any_view(tmp_path: Path) -> No
     async with inspecting(path, size=(140, 40), clock=lambda: at) as pilot:
         view: Any = await opened(pilot, "now")
         await until(pilot, lambda: view.agents.row_count == 3)
-        assert "● 1 agent " in screen_text(pilot)
-        assert str(view.said.render()).startswith("1 agent at work, 2 stale. ")
-        assert "1 at work, 2 stale" in screen_text(pilot)
-        assert [row.cells[0].text for row in view.agents.rows] == ["○", "◐", "◐"]
+        await until_shown(pilot, "● 1 agent ")
+        await until(pilot, lambda: str(view.said.render()).startswith("1 agent at work, 2 stale. "))
+        await until_shown(pilot, "1 at work, 2 stale")
+        await until(pilot, lambda: [row.cells[0].text for row in view.agents.rows] == ["○", "◐", "◐"])
         await opened(pilot, "agents")
         await until(pilot, lambda: "1 at work, 2 stale · no bridge" in screen_text(pilot))
-        assert "● 1 agent " in screen_text(pilot)
+        await until_shown(pilot, "● 1 agent ")
 
 
 async def test_a_lease_that_passes_shows_though_nothing_is_written(
@@ -228,7 +228,7 @@ async def test_a_lease_that_passes_shows_though_nothing_is_written(
         await until(pilot, lambda: "1 agent at work" in str(view.said.render()))
         at = Millis(NOW + LEASE_MS + 1)
         await until(pilot, lambda: "no agent at work, 1 stale" in str(view.said.render()))
-        assert "○ no agent " in screen_text(pilot)
+        await until_shown(pilot, "○ no agent ")
 
 
 def test_the_trace_and_the_day_count_what_happened(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from tests.tui.inspector.driving import (
     screen_text,
     to_row,
     until,
+    until_shown,
 )
 
 
@@ -56,8 +57,8 @@ async def test_relief_shows_what_would_move_before_it_moves(path: Path) -> None:
         await until(pilot, lambda: "at 85 %" in beside(pilot) and "D[cache]" in beside(pilot))
         await pilot.press("L")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "will move; the gauge goes from" in screen_text(pilot)
-        assert "D[cache]" in screen_text(pilot)
+        await until_shown(pilot, "will move; the gauge goes from")
+        await until_shown(pilot, "D[cache]")
         assert facts_of(path)["cache"].tier is Tier.HOT
         await pilot.press("enter")
         await until(pilot, lambda: facts_of(path)["cache"].tier is not Tier.HOT)
@@ -136,7 +137,7 @@ async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(p
         await until(pilot, lambda: "after relief" in beside(pilot))
         await pilot.press("L")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "MEMORY.md" in screen_text(pilot)
+        await until_shown(pilot, "MEMORY.md")
         assert file.read_text() == before
         await pilot.press("enter")
         await until(pilot, lambda: file.read_text() != before)
@@ -354,13 +355,13 @@ async def test_projects_are_chosen_and_a_theme_split_with_a_preview(path: Path) 
         await until(pilot, lambda: "each project can have its own" in beside(pilot))
         await pilot.press("J")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "theme shop, 1 fact" in screen_text(pilot)
+        await until_shown(pilot, "theme shop, 1 fact")
         await pilot.press("enter")
         await until(pilot, lambda: "each project has a theme of its own" in said(pilot))
         await until(pilot, lambda: "each project can have its own" not in beside(pilot))
         await pilot.press("J")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "written there" in screen_text(pilot)
+        await until_shown(pilot, "written there")
         await pilot.press("enter")
         await until(pilot, lambda: "shop" in [fact.theme for fact in facts_of(path).values()])
         await pilot.press("u")

@@ -24,6 +24,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    until_shown,
 )
 
 
@@ -46,7 +47,7 @@ async def test_approving_lets_a_fact_in(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await opened(pilot, "review")
         assert len(rows_of(view)) == 2
-        assert "7 Review 2!" in screen_text(pilot)
+        await until_shown(pilot, "7 Review 2!")
         await to_row(pilot, "C[first]")
         await until(pilot, lambda: "orders" in beside(pilot))
         await pilot.press("A")

@@ -29,6 +29,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    until_shown,
 )
 
 SAID = "Sure: Redis listens on 6379.\nKubernetes will restart it."
@@ -80,7 +81,7 @@ async def test_a_pasted_text_shows_the_fact_in_the_words_of_then_and_what_nothin
         assert all("later" not in row for row in rows_of(view))
         await until(pilot, lambda: "since changed to V[cache.port]: valkey is on 7000" in beside(pilot))
         assert "kubernetes" in beside(pilot)
-        assert "claude-code #1 said" in screen_text(pilot)
+        await until_shown(pilot, "claude-code #1 said")
         shown = view.query_one("#saying Static", Static).render()
         assert "Kubernetes will restart it." in str(shown)
 
@@ -94,7 +95,7 @@ async def test_a_message_under_the_cursor_is_explained_at_once(path: Path) -> No
         await until(pilot, lambda: view.source is not None and view.source.fact.target == "cache.port")
         await pilot.press("quotation_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, SayingPicker))
-        assert "Sure: Redis listens on 6379. Kubernetes" in screen_text(pilot)
+        await until_shown(pilot, "Sure: Redis listens on 6379. Kubernetes")
         await pilot.press("escape", "escape")
         await until(pilot, lambda: pilot.app.screen is not view)
 
@@ -138,7 +139,7 @@ async def test_where_the_session_is_unknown_no_fact_is_called_never_given(path: 
         await until(pilot, lambda: bool(rows_of(view)))
         assert "? unknown" in rows_of(view)[0]
         assert "never" not in rows_of(view)[0]
-        assert "by whom is not known" in screen_text(pilot)
+        await until_shown(pilot, "by whom is not known")
 
 
 async def test_what_nothing_explains_is_said_to_be_so(path: Path) -> None:
@@ -146,7 +147,7 @@ async def test_what_nothing_explains_is_said_to_be_so(path: Path) -> None:
         view = await explained(pilot, "[bold]zebra[/] unicorn ‮ quux\n" * 30)
         assert rows_of(view) == []
         await until(pilot, lambda: "Nothing in this memory shares rare words with it." in screen_text(pilot))
-        assert "session unknown" in screen_text(pilot)
+        await until_shown(pilot, "session unknown")
         await pilot.press("U", "T", "enter", "l")
         await pilot.press("escape", "escape")
 

@@ -26,6 +26,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    until_shown,
 )
 
 
@@ -133,7 +134,7 @@ async def test_merging_offers_the_similar_name_first(path: Path) -> None:
         await until(pilot, lambda: "similar name ·" in screen_text(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "release-1 has 2 facts" in screen_text(pilot)
+        await until_shown(pilot, "release-1 has 2 facts")
         await pilot.press("enter")
         await until(pilot, lambda: facts_of(path)["port"].scope == "Release 01")
         assert facts_of(path)["cache"].content == "none"
@@ -177,7 +178,7 @@ async def test_a_purge_is_armed_only_by_the_name(path: Path) -> None:
         await to_row(pilot, "launch")
         await pilot.press("P")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        assert "V[tone]  plain" in screen_text(pilot)
+        await until_shown(pilot, "V[tone]  plain")
         await pilot.press("enter", "P", "enter", "backspace")
         await type_text(pilot, "launc")
         await pilot.press("enter")

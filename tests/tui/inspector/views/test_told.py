@@ -20,6 +20,7 @@ from tests.tui.inspector.driving import (
     screen_text,
     to_row,
     until,
+    until_shown,
 )
 
 
@@ -81,7 +82,7 @@ async def test_the_themes_one_after_the_other(path: Path, there: str, back: str)
         await until(pilot, lambda: "context of ops" in screen_text(pilot))
         await pilot.press(there)
         await until(pilot, lambda: "V[tone]" in rows_of(view)[0])
-        assert "context of marketing" in screen_text(pilot)
+        await until_shown(pilot, "context of marketing")
         await pilot.press(back)
         await until(pilot, lambda: "C[deploy]" in rows_of(view)[0])
 

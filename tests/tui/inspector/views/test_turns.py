@@ -25,6 +25,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    until_shown,
 )
 
 
@@ -121,7 +122,7 @@ async def test_a_purge_is_armed_by_the_name_of_the_theme(path: Path) -> None:
         await to_row(pilot, "canary is out")
         await pilot.press("P")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "3 messages of theme ops will be purged" in screen_text(pilot)
+        await until_shown(pilot, "3 messages of theme ops will be purged")
         await pilot.press("enter")
         await type_text(pilot, "op")
         await pilot.press("enter")
@@ -154,7 +155,7 @@ async def test_who_purges_turns_that_a_team_has_is_told_so(path: Path, home: Pat
         await to_row(pilot, "canary is out")
         await pilot.press("P")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "they are purged on every machine" in screen_text(pilot)
+        await until_shown(pilot, "they are purged on every machine")
 
 
 async def test_more_turns_come_when_the_cursor_nears_the_end(path: Path) -> None:
