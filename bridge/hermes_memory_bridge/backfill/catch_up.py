@@ -25,7 +25,7 @@ QUIET_MS = 600_000
 """How long a file must have been left alone: the last message of a session may still grow."""
 
 MOST_AT_ONCE = 4
-"""Messages of one write, for which others wait some 20 ms."""
+"""Messages of one write, for which others wait: content checks take longer than a write."""
 
 PAUSE_S = 0.05
 

@@ -112,8 +112,8 @@ def offer_backfill(store_path: Path, hosts: Collection[str]) -> None:
     """Say of each of these hosts how many sessions a backfill would find."""
     with contextlib.suppress(StoreError):  # whoever opens the store hears why
         for host, count in count_unkept_sessions(store_path, find_disk_sessions(find_here(), hosts)[0]).items():
-            found = f"{load_host(host)['title']} keeps {pluralise(count, 'session')} on this disk"
-            print(f"{found}: `hermes-memory-tui backfill` brings them in")
+            sentence = f"{load_host(host)['title']} keeps {pluralise(count, 'session')} on this disk"
+            print(f"{sentence}: `hermes-memory-tui backfill` brings them in")
 
 
 def list_expiring(store_path: Path) -> list[str]:

@@ -167,9 +167,10 @@ class History:
     def read_new(self, disk: DiskSession, skipped: list[SkippedFile]) -> list[SaidMessage]:
         """Return what was said in a session, may be kept and was never here."""
         messages = list(self._drop_refused(disk, self._read(disk, skipped)))
-        known = self._store.turns.find_journaled([message.uid for message in messages]) - self._taken_back
-        captured = self._list_captured(disk) if len(known) < len(messages) else set()
-        return [one for one in messages if one.uid not in known and (one.role, one.text) not in captured]
+        journaled = self._store.turns.find_journaled([message.uid for message in messages]) - self._taken_back
+        messages = [message for message in messages if message.uid not in journaled]
+        captured = self._list_captured(disk) if messages else set()
+        return [message for message in messages if (message.role, message.text) not in captured]
 
     def _drop_refused(self, disk: DiskSession, messages: Iterable[SaidMessage]) -> Iterator[SaidMessage]:
         """Yield messages without the prompts that hooks heard and might not keep, and what was answered to them."""
@@ -201,9 +202,9 @@ class History:
         policy = self._store.policies.for_theme(self._store.place_themes.find_known(seen) or DEFAULT)
         try:
             for message in read_session(disk.host, disk.path, disk.name):
-                said = self._to_said(disk, message, now, occurrences)
-                if said is not None and explain_skipped_message(said.text, policy) is None:
-                    yield said
+                spoken = self._to_said(disk, message, now, occurrences)
+                if spoken is not None and explain_skipped_message(spoken.text, policy) is None:
+                    yield spoken
         except OSError as error:
             skipped.append(SkippedFile(disk.host, disk.path, error.strerror or str(error)))
 
@@ -275,13 +276,12 @@ class History:
         """Return the session of ours for one on disk: the one its hooks opened, else one that has ended. Within a write."""
         sessions = self._store.sessions
         name = disk.name if host_session is None or host_session.session is None else host_session.session
-        found = sessions.find_named(theme, name)
-        if found is None:
-            client = list_client_names(disk.host)[0]
-            version = disk.version or None
-            found = sessions.open(theme, name, client=client, client_version=version, project=project, started_at=at)
-            sessions.close(found)
-        return found
+        session = sessions.find_named(theme, name)
+        if session is None:
+            client, version = list_client_names(disk.host)[0], disk.version or None
+            session = sessions.open(theme, name, client=client, client_version=version, project=project, started_at=at)
+            sessions.close(session)
+        return session
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class ClosingRules:
 
 @cache
 def load_closing_rules() -> ClosingRules:
-    """Load the vocabulary; it takes 90 ms, which only a turn's message should cost."""
+    """Load the vocabulary, which takes so long that only a turn's message should cost it."""
     doubts = [f"{name}_doubts" for name in DOUBTED_CLAIMS]
     names = [*CLAIMS, *DOUBTED_CLAIMS, *doubts, *SETTLING, *RETRACTIONS, "common"]
     sections = read_sections(FILE, dict.fromkeys(names, 1))
