@@ -18,8 +18,9 @@ _MODULES = {
     "conversations.turns": "Turns",
     "diagnostics.doctor": "examine_store",
     "errors": """
-        AmbiguousSession AmbiguousUid ArgumentError Conflict ContentTooLong DiskFull FactConflict FileError ImportFileError
-        IndexDamaged InputError JournalBroken MemoryFull NameRefused NetworkFileSystem NotFound NotationError NothingToUndo
+        AmbiguousSession AmbiguousUid ArgumentError BackfillUnconfirmed Conflict ContentTooLong DiskFull FactConflict FileError
+        ImportFileError IndexDamaged InputError JournalBroken MemoryFull NameRefused NetworkFileSystem NotFound NotationError
+        NothingToUndo
         PolicyInvalid QueryError ScopeExists SecretRefused SecretUnconfirmed SourceRefused
         StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder StoreReadOnly
         StoreReplaced StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange

@@ -164,6 +164,12 @@ class NothingToUndo(Conflict, code="undo.nothing"): ...
 class UndoConflict(Conflict, code="undo.conflict"): ...
 
 
+class BackfillUnconfirmed(UndoConflict):
+    """To take back what a backfill brought erases it, which a person must confirm. The value is the number of its run."""
+
+    code = "undo.backfill"
+
+
 class ScopeExists(Conflict, code="scope.exists"): ...
 
 

@@ -56,6 +56,8 @@ OPERATIONS = {
 OTHER_OPERATIONS = {
     operation.word: operation
     for operation in (
+        Operation("backfill", "brought in"),
+        Operation("capture", "capture", leads=(("turn", 39),)),
         Operation("link", "linked"),
         Operation("import", "import", "imported"),
         Operation("delete", "delete", leads=(("scope", 5),)),

@@ -24,7 +24,7 @@ from hermes_memory_store.hosts.host_data import list_client_names
 from hermes_memory_store.hosts.host_sessions import HostSession, HostTurns, digest_message
 from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion
 from hermes_memory_store.intake.intake import TURN_TARGET
-from hermes_memory_store.model import Origin, Session, Uid, Way
+from hermes_memory_store.model import PERSON, Actor, Origin, Session, Uid, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import format_uid
@@ -99,6 +99,7 @@ class History:
         self._sessions = [session for session in sessions if session.changed_at >= wanted.since]
         self._switch = load_capture_switch(store.path)
         self._seen: dict[str, ProjectSighting] = {}
+        self._is_asked_for = is_asked_for
         self._taken_back = store.turns.find_taken_back() if is_asked_for else set()
 
     def plan(self) -> HistoryPlan:
@@ -246,14 +247,14 @@ class History:
         if seen is not None:
             # Where the branch stands now says nothing of then.
             origin = replace(store.projects.place(origin, seen), branch=disk.branch or None, commit=None)
-        with store.db.write_transaction():
+        with store.journal.join_changes(), store.attribute(origin):
             session = self._take_session(disk, host_session, theme, origin.project, messages[0].at)
             uids = [format_uid(message.uid) for message in messages]
             present = {turn.uid for turn in store.turns.by_uids(uids)}  # somebody else may backfill, too
             new = [message for message, uid in zip(messages, uids, strict=True) if uid not in present]
             turns = [turn for message in new for turn in self._to_turns(message, host_session)]
-            with store.attribute(origin):
-                brought = store.turns.bring(theme, turns, session=session, origin=origin, run=run)
+            actor = PERSON if self._is_asked_for else Actor("session", session.name)
+            brought = store.turns.bring(theme, turns, session=session, origin=origin, run=run, actor=actor)
         report.messages += brought
         report.refused += len(turns) - brought
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.clock import DAY_MS, Clock
+from hermes_memory_store.clock import DAY_MS, Clock, format_iso_time
 from hermes_memory_store.conversations.turn_rows import (
     ROWS,
     PortableTurn,
@@ -61,7 +61,7 @@ from hermes_memory_store.find.text_scan import scan_turns
 from hermes_memory_store.find.turn_sentences import SPEAKER, format_day
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.intake.intake import AdmittedTurn, Intake
-from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
+from hermes_memory_store.items.journal import OF_HISTORY, Journal, JournalEntry, redact_journal
 from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS
@@ -98,8 +98,6 @@ KNOWN = """
 TURNS_OLDER_THAN = "SELECT id, uid, content FROM turns WHERE theme_id = ?1 AND (?2 = 0 OR at <= ?3 - ?2)"
 """Without an age all of them, also those of a machine whose clock is ahead."""
 
-OF_HISTORY = "origin_id IN (SELECT id FROM origins WHERE way = 'history')"
-
 BROUGHT_BY = {
     "": TURNS_OLDER_THAN,
     "hooks": f"{TURNS_OLDER_THAN} AND uid IN (SELECT turn_uid FROM host_turns WHERE turn_uid IS NOT NULL)"
@@ -126,6 +124,8 @@ BROUGHT_BY_RUNS = f"""
     FROM turns t JOIN journal j ON j.uid = t.uid AND j.op = 'capture'
     WHERE t.{OF_HISTORY} AND run IS NOT NULL
 """
+
+OF_RUN = f"op = 'capture' AND {OF_HISTORY} AND uid IN (SELECT uid FROM turns)"
 
 FORGET_READ = "DELETE FROM host_turns WHERE turn_uid = ?"
 
@@ -265,7 +265,9 @@ class Turns:
         return found.difference(uid for (uid,) in self._db.rows(f"SELECT uid FROM turns WHERE {OF_HISTORY}"))
 
     @retry_without_index
-    def bring(self, theme: str, turns: Sequence[PortableTurn], *, session: Session, origin: Origin, run: int) -> int:
+    def bring(
+        self, theme: str, turns: Sequence[PortableTurn], *, session: Session, origin: Origin, run: int, actor: Actor
+    ) -> int:
         """Capture what was said in a session before, under the uids given, in one change; return how many it takes.
 
         A turn that the theme does not take is left out. None of them is here, or was, unless it was taken back.
@@ -288,15 +290,23 @@ class Turns:
                 entries = insert_turns(conn, self._names.origins, theme_id, named, now, origin)
                 entries = [replace(entry, after={**(entry.after or {}), "run": run}) for entry in entries]
                 if entries:
-                    self._journal.append(conn, entries, actor=Actor("session", session.name), at=now, origin=origin)
+                    self._journal.append(conn, entries, actor=actor, at=now, origin=origin)
         return len(admitted)
 
-    def find_newest_run(self) -> tuple[int, int, int] | None:
-        """Return the number of the newest run of which turns are left, with how many there are and of how many sessions."""
-        sql = (
-            f"SELECT run, count(*), count(DISTINCT session_id) FROM ({BROUGHT_BY_RUNS}) GROUP BY run ORDER BY run DESC"
-        )
-        return self._db.row(f"{sql} LIMIT 1")
+    def find_newest_run(self, where: str = "") -> tuple[int, int] | None:
+        """Return the number of the newest run of which turns are left, and its last row.
+
+        :param where: SQL on the rows of the journal, beginning with AND
+        """
+        sql = "SELECT json_extract(after, '$.run') run, seq FROM journal WHERE run IS NOT NULL"
+        return self._db.row(f"{sql} AND {OF_RUN}{where} ORDER BY seq DESC LIMIT 1")
+
+    def describe_run(self, run: int) -> str:
+        """Say what a run brought that is left, and when it began."""
+        sql = f"SELECT count(*), count(DISTINCT session_id) FROM ({BROUGHT_BY_RUNS} AND run = ?)"
+        messages, sessions = self._db.rows(sql, (run,))[0]
+        what = f"{safe_text.pluralise(messages, 'message')} of {safe_text.pluralise(sessions, 'session')}"
+        return f"{what} that the backfill of {format_iso_time(self._journal.get(run).at)} brought in"
 
     @retry_without_index
     def take_back(self, run: int) -> tuple[int, tuple[str, ...]]:

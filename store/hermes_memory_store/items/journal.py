@@ -21,7 +21,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.items.journal_receipt import ChainHead, is_head_held, load_restore_time, read_chain_head
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.origin_rows import OriginRows
-from hermes_memory_store.model import Actor, Change, Check, Millis, Origin
+from hermes_memory_store.model import Actor, Change, Check, Millis, Origin, Way
 from hermes_memory_store.safe_text import pluralise
 
 FIRST_HASH = b"\x00" * 20
@@ -44,6 +44,9 @@ RECORDS = """
     WHERE j.seq > ? AND j.at <= ?
     ORDER BY j.seq LIMIT ?
 """
+
+OF_HISTORY = f"origin_id IN (SELECT id FROM origins WHERE way = '{Way.HISTORY}')"
+"""What a backfill brought in; `Way.HISTORY` among entities asks for it."""
 
 FOREVER = (1 << 63) - 1
 
@@ -279,7 +282,8 @@ class Journal:
         if actor is not None:
             among["actor_id"] = self._names.actors_called(actor, theme)
         for column, values in among.items():
-            where.append(f"{column} IN ({', '.join('?' * len(values))})")
+            of_history = f" OR {OF_HISTORY}" if column == "entity" and Way.HISTORY in values else ""
+            where.append(f"({column} IN ({', '.join('?' * len(values))}){of_history})")
             args += values
         return " AND ".join(where), args
 

@@ -2,7 +2,7 @@
 
 A close of a scope is one row for the scope and one for each fact that cools; an import is two thousand. The rows of a
 change are consecutive, so that the next change is found by its number and what lies between is not read. Changes that
-one action makes in pieces, an undo of several changes and the batches of an import, are one fold.
+one action makes in pieces, an undo of several changes, the batches of an import and the sessions of a backfill, are one fold.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.items.journal import COLUMNS
-from hermes_memory_store.model import IMPORT, Change, Millis
+from hermes_memory_store.model import IMPORT, Change, Millis, Way
 from hermes_memory_store.operations import lead_rank
 from hermes_memory_store.store import Store
 
@@ -99,6 +99,7 @@ class ChangeFolds:
         self._journal = store.journal
         self._names = store.names
         self._is_import = {key for (key,) in store.db.rows("SELECT id FROM actors WHERE kind = ?", (IMPORT.kind,))}
+        self._is_history = {key for (key,) in store.db.rows("SELECT id FROM origins WHERE way = ?", (Way.HISTORY,))}
         self._heads: dict[int, JournalHead] = {}
         self._asked = 0
 
@@ -205,6 +206,8 @@ class ChangeFolds:
         return last
 
     def _is_one_action(self, earlier: JournalHead, next_one: JournalHead) -> bool:
+        if {earlier.origin, next_one.origin} <= self._is_history:
+            return next_one.at - earlier.at <= IMPORT_GAP_MS
         if (earlier.theme, earlier.actor, earlier.origin) != (next_one.theme, next_one.actor, next_one.origin):
             return False
         if earlier.undoes is not None and next_one.undoes is not None:

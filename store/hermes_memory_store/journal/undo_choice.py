@@ -54,7 +54,9 @@ class UndoChoice:
                 folds[fold.first] = fold
                 if len(folds) == count:
                     break
-        return list(folds.values())
+        since = max((fold.last for fold in folds.values()), default=0)
+        run = self._store.turns.find_newest_run(f"{where} AND seq > {since}")
+        return [*([self.folds.of_row(run[1])] if run else []), *folds.values()][:count]
 
     def undo(self, changes: Iterable[int], *, leaving: bool = False, dry_run: bool = False) -> UndoResult:
         """Undo changes, all or none. A relief that moved one of them is taken back as one, and its files are as before it.
@@ -62,8 +64,12 @@ class UndoChoice:
         :param changes: those that are undone already are passed over, if there are others
         :param leaving: skip and report changes that cannot be undone, instead of refusing all
         :raises UndoConflict: NothingToUndo; nothing was changed then, as where a file was changed since the relief
+        :raises BackfillUnconfirmed: one of them is of a backfill, which `Turns.take_back` erases
         """
         undo, numbers = self._store.undo, set(changes)
+        among = f" AND change IN ({', '.join(map(str, numbers))})"
+        if numbers and (run := self._store.turns.find_newest_run(among)) is not None:
+            raise errors.BackfillUnconfirmed(f"to undo this erases {self._store.turns.describe_run(run[0])}", run[0])
         copies, moved = self._find_copies(numbers)
         undoable = {
             number for number in numbers | moved if not undo.is_undone(number) and not undo.is_spent(number)

@@ -28,6 +28,8 @@ from hermes_memory_store.hosts.capture_settings import allow_capture as change_c
 from hermes_memory_store.hosts.capture_settings import keep_history, pause_capture, resume_capture, switch_capture
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.host_data import find_hosts_with
+from hermes_memory_store.journal.change_folds import ChangeFolds
+from hermes_memory_store.journal.undo_choice import UndoChoice
 from hermes_memory_store.model import Way
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import allow_capture, send_event
@@ -226,8 +228,10 @@ def test_the_newest_run_is_taken_back_whole_and_comes_again_when_asked_for(
     elsewhere.mkdir(parents=True)
     write_claude(tmp_path, str(elsewhere.parent), "said in another project", "answered there", name=ID.format(9))
     assert bring(store, tmp_path).messages == 10
-    run, messages, sessions = store.turns.find_newest_run() or (0, 0, 0)
-    assert (messages, sessions) == (10, 5)
+    run, *_ = store.turns.find_newest_run() or (0,)
+    assert store.turns.describe_run(run).startswith("10 messages of 5 sessions that")
+    (fold,) = ChangeFolds(store).newest(2)  # both runs, within seconds
+    assert (fold.lead.is_own, ChangeFolds(store).themes(fold)) == (True, ["desk", "shop"])
     assert store.turns.take_back(run) == (10, ())
     assert [text for _, text in said(store)] == ["answered in the first run", "brought by the first run"]
     found, _ = find_disk_sessions(HostEnvironment(tmp_path, "linux", {}), find_hosts_with("sessions"))
@@ -260,8 +264,8 @@ def test_what_is_taken_back_of_a_session_that_hooks_heard_comes_again(tmp_path: 
     with Store.open(db) as store:
         bring(store, tmp_path)
         before = said(store)
-        run, messages, _ = store.turns.find_newest_run() or (0, 0, 0)
-        assert store.turns.take_back(run)[0] == messages == len(before) - 1
+        run, *_ = store.turns.find_newest_run() or (0,)
+        assert store.turns.take_back(run)[0] == len(before) - 1
         assert said(store) == [("user", "heard by the hook")]
         bring(store, tmp_path)
         assert said(store) == before
@@ -922,7 +926,9 @@ def test_a_bridge_catches_up_with_what_no_hook_brought_where_that_was_allowed(tm
                 texts, key=lambda text: ("user" if int(text.split()[1]) % 2 == 0 else "assistant", text)
             )
             assert all(turn.origin.way == Way.HISTORY for turn in reading.turns.list("shop", limit=100))
-            assert (reading.turns.find_newest_run() or ())[1:] == (40, 1)
+            run, *_ = reading.turns.find_newest_run() or (0,)
+            assert reading.turns.describe_run(run).startswith("40 messages of 1 session that")
+            assert UndoChoice(reading).newest() == []  # of the bridge, which nobody means by his newest change
             assert all(check.ok for check in examine_store(reading))
     assert load_capture_switch(db).history["codex"] == 0
 

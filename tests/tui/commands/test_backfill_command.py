@@ -67,6 +67,31 @@ def test_a_run_is_taken_back_once_asked(ask: Ask, tell: Tell, db: Path) -> None:
     assert tell("backfill", "--yes")["messages"] == 2
 
 
+def test_undo_of_a_backfill_asks_and_takes_it_back_whole(
+    ask: Ask, tell: Tell, db: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home / "shop")
+    ask("write", "V[port]: 5432")
+    (home / "desk" / ".git").mkdir(parents=True)
+    write_claude(home, str(home / "desk"), "which desk is mine", "the one at the door", name=ID.format(2))
+    ask("backfill", "--yes")
+    entries = ask("log", "--fold").out.splitlines()
+    assert [entry.split()[3:] for entry in entries] == [
+        ["person", "create", "V[port]:", "5432"],
+        ["person", "backfill", "4", "messages"],
+    ]
+    what = "4 messages of 2 sessions that the backfill of"
+    for options in ([], ["--json"], ["--last", "2"]):
+        refused = ask("undo", *options).err
+        assert what in refused
+        assert "run `hermes-memory-tui backfill --undo --yes` for that" in refused
+    assert f"would be erased: {what}" in ask("undo", "--dry-run").out
+    assert f"would be erased: {what}" in ask("undo", "--change", "3", "--dry-run").out
+    assert f"erased: {what}" in at_terminal(db, "y\n", "undo")
+    assert "create V[port]: 5432" in ask("undo").out
+    assert tell("backfill", "--yes")["messages"] == 4
+
+
 def test_later_sessions_are_brought_in_only_after_a_yes(ask: Ask, tell: Tell, db: Path, home: Path) -> None:
     ask("backfill", "--yes")
     assert "daily" not in ask("capture", "status").out
@@ -84,11 +109,11 @@ def test_later_sessions_are_brought_in_only_after_a_yes(ask: Ask, tell: Tell, db
         assert bool(tell("capture", "status")["history"]["claude-code"]) is shown
 
 
-def at_terminal(db: Path, typed: str) -> str:
-    """Run `backfill` for somebody at a terminal; return what is printed."""
+def at_terminal(db: Path, typed: str, *words: str) -> str:
+    """Run a command for somebody at a terminal; return what is printed."""
     ours, theirs = pty.openpty()
     os.write(ours, typed.encode())
-    command = [sys.executable, "-m", "hermes_memory_tui", "backfill", "--db", str(db)]
+    command = [sys.executable, "-m", "hermes_memory_tui", *(words or ("backfill",)), "--db", str(db)]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         parts: list[bytes] = []

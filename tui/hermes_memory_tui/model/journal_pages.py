@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from hermes_memory_store.errors import QueryError, UnknownSession
 from hermes_memory_store.journal.change_folds import ChangeFold, ChangeFolds
-from hermes_memory_store.model import Change, ThemeSummary
+from hermes_memory_store.model import Change, ThemeSummary, Way
 from hermes_memory_store.operations import OPERATIONS
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.change_names import change_names
 
-MEMORY = ("fact", "scope", "source", "token")
-"""What the journal shows at first: what is remembered, and who may change it."""
+MEMORY = ("fact", "scope", "source", "token", Way.HISTORY)
+"""What the journal shows at first: what is remembered, who may change it, and backfills."""
 
 LONGEST_NUMBER = 16
 

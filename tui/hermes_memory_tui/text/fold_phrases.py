@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from hermes_memory_store.model import IMPORT, Tier
+from hermes_memory_store.model import IMPORT, Tier, Way
 from hermes_memory_store.operations import find_operation
 from hermes_memory_store.safe_text import to_printable
 
@@ -24,6 +24,8 @@ def format_fold_verb(fold: ChangeFold) -> str:
         return f"undo of #{lead.undoes}" if len(fold.changes) == 1 else f"undo of {len(fold.changes):,}"
     if is_import_fold(fold):
         return "import"
+    if is_backfill_fold(fold):
+        return "backfill"
     is_quarantined = lead.op == "create" and (lead.after or {}).get("tier") == Tier.QUARANTINED
     return "quarantine" if is_quarantined else lead.op
 
@@ -33,6 +35,8 @@ def format_fold_subject(fold: ChangeFold, subject: str) -> str:
 
     :param subject: what the row says that leads it
     """
+    if is_backfill_fold(fold):
+        return next((format_amount(part.rows, "message") for part in fold.parts), format_size(fold))
     if fold.size == 1:
         return subject
     if is_import_fold(fold):
@@ -75,6 +79,10 @@ def noun_of(part: FoldPart) -> str:
 def is_import_fold(fold: ChangeFold) -> bool:
     """Check whether an import made a change: it is named by its file, and not by the first of its facts."""
     return fold.lead.actor == IMPORT and fold.size > 1
+
+
+def is_backfill_fold(fold: ChangeFold) -> bool:
+    return fold.lead.op == "capture" and fold.lead.origin.way is Way.HISTORY
 
 
 def explain_waiting(entry: QuarantinedFact) -> str:

@@ -11,6 +11,7 @@ from hermes_memory_store.model import PERSON, Millis, ScopeStatus, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model import journal_pages
+from tests.bridge.backfill.test_backfill import bring, write_claude
 from tests.tui.inspector.driving import (
     NOW,
     beside,
@@ -142,3 +143,26 @@ async def test_a_row_has_the_hue_of_its_own_theme(path: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: len(rows_of(view)) == 8)
         assert view.grid.rows[0].cells[2] == view.grid.rows[2].cells[2] != view.grid.rows[1].cells[2]
+
+
+@pytest.mark.parametrize("keys", [("u",), ("U",)])
+async def test_a_backfill_is_one_line_that_is_erased_after_a_question(
+    path: Path, tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    write_claude(tmp_path, str(tmp_path / "shop"), "which port is the shop on", "it is on 8443 here")
+    with Store.open(path, clock=lambda: NOW) as store:
+        bring(store, tmp_path)
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "journal")
+        assert "backfill" in rows_of(view)[0]
+        assert "2 messages" in rows_of(view)[0]
+        await pilot.press(*keys)
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await until_shown(pilot, "erases 2 messages of 1 session that the backfill of")
+        await pilot.press("escape", *keys)
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press("enter")
+        await until(pilot, lambda: "2 messages of a backfill erased" in said(pilot))
+        with Store.open(path, read_only=True) as reading:
+            assert reading.turns.list("shop") == []

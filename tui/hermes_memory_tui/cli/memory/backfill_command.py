@@ -13,7 +13,7 @@ from hermes_memory_store.hosts.capture_settings import keep_history
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.store import is_store_missing
+from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
 from hermes_memory_tui.cli.json_documents import print_document
@@ -75,7 +75,11 @@ def backfill_command(
     if undo:
         if hosts or here or project or since or keep is not None:
             raise ArgumentError("--undo takes the newest run back whole; leave what narrows a run out", None)
-        undo_backfill(settings, dry_run=dry_run, yes=yes)
+        with settings.store(writing=True) as store:
+            newest = store.turns.find_newest_run()
+            if newest is None:
+                raise NothingToUndo("no backfill is left to take back")
+            undo_backfill(settings, store, newest[0], dry_run=dry_run, yes=yes)
         return
     if here and project:
         raise ArgumentError("--here names a project, and so does --project; leave one of them out", project)
@@ -107,25 +111,19 @@ def backfill_command(
         keep_history(settings.path(), hosts, started if keep else 0)
 
 
-def undo_backfill(settings: CommandSettings, *, dry_run: bool, yes: bool) -> None:
-    """Erase what the newest run brought, after a question."""
+def undo_backfill(settings: CommandSettings, store: Store, run: int, *, dry_run: bool, yes: bool = False) -> None:
+    """Erase what a run brought, after a question."""
     from hermes_memory_bridge.backfill.history import HistoryPlan, HistoryReport
 
-    with settings.store(writing=True) as store:
-        newest, erased, unreached = store.turns.find_newest_run(), 0, tuple[str, ...]()
-        if newest is None:
-            raise NothingToUndo("no backfill is left to take back")
-        run, messages, sessions = newest
-        what = f"{format_quantity(messages, 'message')} of {format_quantity(sessions, 'session')}"
-        when = format_iso_time(store.journal.get(run).at)
-        if not dry_run:
-            ask_first(settings, f"Erase the {what} that the backfill of {when} brought in?", yes=yes)
-            erased, unreached = store.turns.take_back(run)
+    what, erased, unreached = store.turns.describe_run(run), 0, tuple[str, ...]()
+    if not dry_run:
+        ask_first(settings, f"Erase {what}?", yes=yes)
+        erased, unreached = store.turns.take_back(run)
     if settings.as_json:
         empty = plan_json(HistoryPlan()) | report_json(HistoryReport())
         print_document({**empty, "dry_run": dry_run, "erased": erased, "unreached": list(unreached)})
         return
-    click.echo(f"{'would be erased' if dry_run else 'erased'}: {what}, brought in by the backfill of {when}")
+    click.echo(f"{'would be erased' if dry_run else 'erased'}: {what}")
     print_unreached(unreached)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from hermes_memory_store.errors import NothingToUndo, UndoConflict
+from hermes_memory_store.errors import BackfillUnconfirmed, NothingToUndo, UndoConflict
 from hermes_memory_store.journal.change_folds import ChangeFolds
 from hermes_memory_store.journal.undo_choice import UndoChoice
 from hermes_memory_store.model import UndoResult
@@ -77,9 +77,9 @@ def undo_command(
     """Undo changes: your newest one in this theme. Where somebody else's is newer, you are asked which; without a terminal
     --any or --change says so.
 
-    What optimize moved comes back with its files. An undo is a change itself: it is recorded in the log, and can be reverted
-    by redo or by undoing it. What it leaves as it is, such as a fact that somebody else has pinned or moved since, is listed
-    with the reason.
+    What optimize moved comes back with its files; what a backfill brought in is erased, after a question. An undo is a change
+    itself: it is recorded in the log, and can be reverted by redo or by undoing it. What it leaves as it is, such as a fact
+    that somebody else has pinned or moved since, is listed with the reason.
     """
     if sum(option is not None for option in (seq, session, teammate, last)) > 1:
         raise click.UsageError("choose one of --change, --session, --teammate and --last")
@@ -102,6 +102,16 @@ def undo_command(
             undo = partial(UndoChoice(store).undo, changes, leaving=leave_conflicts, dry_run=dry_run)
         try:
             undone = store.undo.preview(undo) if dry_run else undo()
+        except BackfillUnconfirmed as unconfirmed:
+            from hermes_memory_tui.cli.memory.backfill_command import undo_backfill
+
+            if settings.as_json or last is not None or not (dry_run or is_at_terminal()):
+                message = (
+                    f"{unconfirmed.message}; nothing was undone, run `hermes-memory-tui backfill --undo --yes` for that"
+                )
+                raise UndoConflict(message, unconfirmed.value) from unconfirmed
+            undo_backfill(settings, store, unconfirmed.value, dry_run=dry_run)
+            return
         except UndoConflict as conflict:
             if leave_conflicts or (session is None and last is None):
                 raise
