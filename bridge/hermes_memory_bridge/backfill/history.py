@@ -7,6 +7,7 @@ there, or was erased and does not come back, unless a backfill was taken back an
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -32,6 +33,9 @@ from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_SAMPLED = 1_000
 """Messages, the newest, that a plan runs through the content checks: all of them would take as long as bringing them in."""
+
+QUIET_MS = 600_000
+"""How long a file must have been left alone: the last message of a session may still grow."""
 
 MOST_CAPTURED = 100_000
 """Messages of one session, the newest, that are compared with those on disk."""
@@ -170,7 +174,11 @@ class History:
         messages = list(self._drop_refused(disk, self._read(disk, skipped)))
         journaled = self._store.turns.find_journaled([message.uid for message in messages]) - self._taken_back
         messages = [message for message in messages if message.uid not in journaled]
-        captured = self._list_captured(disk) if messages else set()
+        if not messages:
+            return []
+        captured, host_session = self._list_captured(disk), self._store.host_sessions.find(disk.host, disk.name)
+        erased_at = self._store.turns.find_erasure((host_session and host_session.session) or disk.name)
+        messages = [message for message in messages if message.at > erased_at]
         return [message for message in messages if (message.role, message.text) not in captured]
 
     def _drop_refused(self, disk: DiskSession, messages: Iterable[SaidMessage]) -> Iterator[SaidMessage]:
@@ -201,13 +209,21 @@ class History:
         now = self._store.clock()
         seen = self._sight(disk.folder) if disk.folder else None
         policy = self._store.policies.for_theme(self._store.place_themes.find_known(seen) or DEFAULT)
+        messages: list[TranscriptMessage] = []
         try:
-            for message in read_session(disk.host, disk.path, disk.name):
-                spoken = self._to_said(disk, message, now, occurrences)
-                if spoken is not None and explain_skipped_message(spoken.text, policy) is None:
-                    yield spoken
+            messages.extend(read_session(disk.host, disk.path, disk.name))
+            if messages and messages[-1].role == "assistant" and is_growing(disk, now):
+                skipped.append(
+                    SkippedFile(disk.host, disk.path, "its last answer may still grow; run this again later")
+                )
+                del messages[-1]
         except OSError as error:
-            skipped.append(SkippedFile(disk.host, disk.path, error.strerror or str(error)))
+            version = f" (written by version {disk.version})" if disk.version else ""
+            skipped.append(SkippedFile(disk.host, disk.path, f"{error.strerror or error}{version}"))
+        for message in messages:
+            spoken = self._to_said(disk, message, now, occurrences)
+            if spoken is not None and explain_skipped_message(spoken.text, policy) is None:
+                yield spoken
 
     def _to_said(
         self, disk: DiskSession, message: TranscriptMessage, now: int, occurrences: Counter[bytes]
@@ -294,6 +310,12 @@ class SaidMessage:
     """UTC milliseconds."""
     occurrence: int
     """The how manieth of its words in its session, from 1."""
+
+
+def is_growing(disk: DiskSession, now: int) -> bool:
+    """Check whether a host wrote to a session just now. :raises OSError:"""
+    changed_at = os.stat(disk.path).st_mtime_ns // 1_000_000 if disk.size else disk.changed_at
+    return abs(now - changed_at) < QUIET_MS
 
 
 def is_same_project(one: ProjectSighting, other: ProjectSighting) -> bool:

@@ -14,6 +14,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +23,7 @@ from hermes_memory_bridge.hook_service.transcripts.transcript_file import (
     MOST_LINE_BYTES,
     TranscriptMessage,
     find_member,
+    is_unknown_form,
     join_messages,
     join_parts,
     load_document,
@@ -98,13 +100,15 @@ def read_lines(host: str, path: str, _name: str) -> Iterator[TranscriptMessage]:
     )
 
     messages: list[TranscriptMessage] = []
+    unknown = 0
     form = load_host(host)["transcript"]
     history_key = form.get("history", "") if isinstance(form, dict) else ""
     said: Counter[tuple[str, str]] = Counter()
     named: set[tuple[str, str, str]] = set()
     with open_session_file(path) as file:
-        while line := file.readline(MOST_LINE_BYTES):
+        for number, line in enumerate(iter(partial(file.readline, MOST_LINE_BYTES), b""), 1):
             document = load_document(line)
+            unknown = unknown or number * is_unknown_form(host, document)
             history = find_member(document, history_key)
             again: Counter[tuple[str, str]] = Counter()
             for entry in history if isinstance(history, list) else [document]:
@@ -120,6 +124,8 @@ def read_lines(host: str, path: str, _name: str) -> Iterator[TranscriptMessage]:
                     named.add((message.name, *words))
                 messages.append(message)
     yield from join_messages(messages)
+    if unknown:
+        raise OSError(0, f"line {unknown} says who spoke in a form that is not known; such lines are left out")
 
 
 def find_rows(path: str, member: dict[str, Any]) -> Iterator[dict[str, Any]]:

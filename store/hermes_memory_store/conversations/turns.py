@@ -255,6 +255,14 @@ class Turns:
             found.update(uid for (uid,) in self._db.rows(sql, some))
         return found
 
+    def find_erasure(self, session: str) -> int:
+        """Return when the newest of a session's erased turns was captured, backfills' left aside; 0 where there is none."""
+        sql = (
+            "SELECT max(at) FROM journal WHERE op = 'capture' AND after IS NULL AND actor_id IN"
+            f" (SELECT id FROM actors WHERE kind = 'session' AND name = ?) AND (origin_id IS NULL OR NOT {OF_HISTORY})"
+        )
+        return self._db.value(sql, (session,)) or 0
+
     def find_taken_back(self) -> set[bytes]:
         """Return the turns that `take_back` erased last, and that were not brought again since."""
         found: set[bytes] = set()

@@ -42,6 +42,12 @@ AT = "2026-03-01T12:00:{:02d}.000Z"
 ID = "0b5f7e6a-0000-4000-8000-0000000000{:02d}"
 
 
+def age(*paths: Path) -> None:
+    """Have files look as if nobody had written to them for days."""
+    for path in paths:
+        os.utime(path, (AGED_S, AGED_S))
+
+
 def claude_lines(folder: str, *texts: str, name: str = ID.format(1)) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = [{"type": "queue-operation", "sessionId": name, "timestamp": AT.format(0)}]
     for number, text in enumerate(texts):
@@ -69,6 +75,7 @@ def tool_lines(name: str) -> list[dict[str, Any]]:
 def write_lines(path: Path, lines: list[dict[str, Any]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    age(path)
     return path
 
 
@@ -218,6 +225,30 @@ def test_what_was_erased_does_not_come_back(store: Store, tmp_path: Path, folder
     assert said(store) == []
 
 
+def test_what_a_hook_or_a_tool_brought_and_was_erased_does_not_come_back(tmp_path: Path, folder: str) -> None:
+    db = tmp_path / "memory.db"
+    path = write_claude(tmp_path, folder, "heard by the hook")
+    write_claude(tmp_path, folder, "captured by a tool", "and its answer", name=ID.format(2))
+    allow_capture(db, "claude-code")
+    with bridge(db) as places:
+        for event, text in (("start", ""), ("prompt", "heard by the hook")):
+            heard = {"folder": folder, "text": text, "transcript": str(path), "capture": True}
+            send_event(places, event, session=ID.format(1), **heard)
+
+        def is_heard() -> bool:
+            with Store.open(db, read_only=True) as reading:
+                return ("user", "heard by the hook") in said(reading)
+
+        until(is_heard, "the prompt")
+    with Store.open(db) as store:
+        session = store.sessions.open("shop", ID.format(2))
+        for role, text in (("user", "captured by a tool"), ("assistant", "and its answer")):
+            store.turns.add("shop", role, text, session=session)
+        store.turns.erase("shop")
+        bring(store, tmp_path)
+        assert said(store) == []
+
+
 def test_the_newest_run_is_taken_back_whole_and_comes_again_when_asked_for(
     store: Store, tmp_path: Path, folder: str
 ) -> None:
@@ -364,6 +395,49 @@ def test_a_file_that_is_no_session_is_named_and_the_rest_goes_on(
     _, plan = plan_for(store, tmp_path)
     assert [(Path(file.path).name, reason in file.reason) for file in plan.skipped] == [("odd.jsonl", True)]
     assert bring(store, tmp_path).messages == 2
+
+
+def test_an_answer_that_its_host_still_writes_waits_and_comes_in_once_whole(
+    store: Store, tmp_path: Path, folder: str
+) -> None:
+    lines = claude_lines(folder, "which steps has the release", "First the tests.")
+    path = tmp_path / ".claude" / "projects" / "-src" / f"{ID.format(1)}.jsonl"
+    write_lines(path, lines).touch()
+    _, plan = plan_for(store, tmp_path)
+    assert [file.reason for file in plan.skipped] == ["its last answer may still grow; run this again later"]
+    assert bring(store, tmp_path).messages == 1
+    rest = json.dumps(lines[-1] | {"message": {"role": "assistant", "id": "m1", "content": "Then the tag."}})
+    with path.open("a") as file:
+        file.write(rest[:40])
+    assert bring(store, tmp_path).messages == 0
+    with path.open("a") as file:
+        file.write(f"{rest[40:]}\n")
+    age(path)
+    bring(store, tmp_path)
+    assert said(store) == [
+        ("assistant", "First the tests.\nThen the tag."),
+        ("user", "which steps has the release"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "user", "version": "9.1", "body": {"words": "HOSTWORDS"}},
+        {"type": "assistant", "version": "9.1", "message": "HOSTWORDS"},
+    ],
+)
+def test_lines_of_a_form_that_is_not_known_are_named_and_the_rest_goes_on(
+    store: Store, tmp_path: Path, folder: str, line: dict[str, Any]
+) -> None:
+    lines = claude_lines(folder, "the one that is whole", "and its answer is, too")
+    lines[1]["version"] = "9.1"
+    path = write_lines(tmp_path / ".claude" / "projects" / "-src" / "1.jsonl", [*lines[:2], line, *lines[2:]])
+    write_claude(tmp_path, folder, "said in another session", "and answered in it", name=ID.format(2))
+    _, plan = plan_for(store, tmp_path)
+    reason = "line 3 says who spoke in a form that is not known; such lines are left out (written by version 9.1)"
+    assert [(file.host, file.path, file.reason) for file in plan.skipped] == [("claude-code", str(path), reason)]
+    assert bring(store, tmp_path).messages == 4
 
 
 def test_links_out_of_the_folder_are_not_followed(store: Store, tmp_path: Path, folder: str) -> None:
@@ -677,6 +751,7 @@ def test_tasks_of_cline_come_without_what_it_adds(store: Store, tmp_path: Path, 
     (storage / "state").mkdir()
     places = [{"id": "1", "cwdOnTaskInitialization": folder}, {"id": "2", "cwdOnTaskInitialization": None}, "odd"]
     (storage / "state" / "taskHistory.json").write_text(json.dumps(places))
+    age(*storage.glob("tasks/*/*"))
     asked = [("user", "asked cline for a table"), ("user", "the one of the orders")]
     bring(store, tmp_path)
     assert [(turn.role, turn.content, turn.at) for turn in store.turns.list("shop")][::-1] == [
@@ -709,6 +784,7 @@ def test_sessions_of_clines_command_line_come_with_their_folder(store: Store, tm
         ("assistant", [{"type": "text", "text": "cline said\n<a>\n<b>is one</b>\n</a>"}]),
     )
     write_session("17_b", "subagent", ("user", [{"type": "text", "text": "HOSTWORDS for a subagent"}]))
+    age(*tmp_path.glob(".cline/data/sessions/*/*"))
     bring(store, tmp_path)
     assert said(store) == [
         ("assistant", "cline said\n<a>\n<b>is one</b>\n</a>"),
@@ -893,12 +969,6 @@ def test_connecting_a_host_tells_of_the_sessions_that_are_not_here(tmp_path: Pat
     assert load_capture_switch(db).history == {}
 
 
-def age(*paths: Path) -> None:
-    """Have files look as if nobody had written to them for days."""
-    for path in paths:
-        os.utime(path, (AGED_S, AGED_S))
-
-
 def test_a_bridge_catches_up_with_what_no_hook_brought_where_that_was_allowed(tmp_path: Path, folder: str) -> None:
     db = tmp_path / "memory.db"
     age(write_claude(tmp_path, folder, "taken back by the person", "and answered", name=ID.format(1)))
@@ -912,7 +982,7 @@ def test_a_bridge_catches_up_with_what_no_hook_brought_where_that_was_allowed(tm
     texts = [f"message {number} of a long session" for number in range(40)]
     age(write_claude(tmp_path, folder, *texts, name=ID.format(2)))
     age(write_claude(tmp_path, folder, "its hooks bring this one", "and this", name=ID.format(3)))
-    write_claude(tmp_path, folder, "somebody writes to it now", "and answers", name=ID.format(4))
+    write_claude(tmp_path, folder, "somebody writes to it now", "and answers", name=ID.format(4)).touch()
     age(write_claude(tmp_path, folder, "said before the person's yes", "and answered", name=ID.format(5)))
     os.utime(tmp_path / ".claude" / "projects" / "-src" / f"{ID.format(5)}.jsonl", (AGED_S - 60, AGED_S - 60))
     allow_capture(db, "claude-code")

@@ -134,7 +134,7 @@ def test_what_a_host_deletes_soon_is_told(ask: Ask, tell: Tell, home: Path, sess
     os.utime(
         write_claude(home, str(home / "shop"), "said in another one", "and there", name=ID.format(2)), (soon, soon)
     )
-    write_claude(home, str(home / "shop"), "said in a new one", "and there", name=ID.format(3))
+    write_claude(home, str(home / "shop"), "said in a new one", "and there", name=ID.format(3)).touch()
     said = "Claude Code deletes 2 sessions within 7 days; 2 not kept here: `hermes-memory-tui backfill` brings them in"
     assert f"{said}\n" in ask("status").out
     assert tell("status")["expiring"] == [said]

@@ -104,6 +104,21 @@ def parse_qwen_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
     return to_message(str(line["type"]), text if isinstance(text, str) else join_parts(message.get("parts")), line)
 
 
+SPEECH = {
+    "claude": (("user", "assistant"), "message.content"),
+    "codex": (("event_msg",), "payload.type"),
+    "qwen": (("user", "assistant"), "message.parts"),
+}
+"""By form: the types of lines in which somebody speaks, and what such a line has."""
+
+
+def is_unknown_form(host: str, document: Any) -> bool:
+    """Check whether a line says that somebody speaks, but not where its host's lines do."""
+    form = load_host(host)["transcript"]
+    types, key = (form["roles"], form["text"]) if isinstance(form, dict) else SPEECH[form]
+    return find_member(document, "type") in types and find_member(document, key) is None
+
+
 PARSERS: dict[str, Callable[[Mapping[str, Any]], TranscriptMessage | None]] = {
     "claude": parse_claude_line,
     "codex": parse_codex_line,
