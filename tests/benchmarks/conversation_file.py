@@ -57,6 +57,7 @@ class EvidenceQuestion:
     evidence: frozenset[str]
     """Ids of turns."""
     category: int
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,4 +126,5 @@ def read_questions(questions: list[dict[str, Any]], known: set[str]) -> Iterator
     for one in questions:
         evidence = frozenset(TURN_ID.findall(" ".join(one.get("evidence", ()))))
         if one.get("category", ANSWERED[0]) in ANSWERED and evidence & known:
-            yield EvidenceQuestion(one["question"], evidence, one.get("category", ANSWERED[0]))
+            answer = str(one.get("answer", ""))
+            yield EvidenceQuestion(one["question"], evidence, one.get("category", ANSWERED[0]), answer)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hermes_memory_store.context.given import MakeNearest
-from hermes_memory_store.memory_tests.evidence_curve import ShareAt
+from hermes_memory_store.context.given import GivenItem, MakeNearest
+from hermes_memory_store.memory_tests.evidence_curve import AnswerShares, ShareAt, measure_shares
 from hermes_memory_store.model import FactType, Millis, Notation, Origin, Uid, Way
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -37,11 +37,15 @@ class ConversationStore:
     ) -> ShareAt:
         """Return a question to this store. :param make_nearest: finds by meaning; None for words alone"""
 
-        def share_at(budget: int) -> tuple[float, int]:
+        def share_at(budget: int) -> tuple[AnswerShares, int]:
             nearest = None if make_nearest is None else make_nearest(question.text)
             given = self.store.recall.give([THEME], question.text, budget, kinds=kinds, nearest=nearest)
-            found = frozenset[str]().union(*(self.evidence[item.uid] for item in given.items))
-            return len(found & question.evidence) / len(question.evidence), given.tokens
+
+            def find_evidence(item: GivenItem) -> frozenset[str]:
+                return self.evidence[item.uid] & question.evidence
+
+            most = len(question.evidence)
+            return measure_shares(given.items, question.text, question.answer, find_evidence, most), given.tokens
 
         return share_at
 

@@ -5,6 +5,9 @@
 Each conversation is put into a temporary store of its own, and asked as `recall ask` asks. `--kind` says what it is kept as;
 `--near-links` that the messages behind a fact are found as a store finds them, not as the file says. `--svg` draws the curves
 of all files that are named.
+
+`words` is the share of the answer's content words that the question does not have, `all` the share of questions with all of
+them; constants are chosen by these. `evidence` counts a message as far as its text is given, `told` as soon as any of it is.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import argparse
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import astuple
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -51,8 +55,18 @@ def main() -> None:
     curves = [measure_file(file, budgets, options.kind, options.near_links, options.words) for file in options.files]
     for curve in curves:
         print(f"\n{curve.name}: area {curve.area:.3f} over {curve.cases:,} questions")
-        rows = [(one.budget, one.share, one.spent, one.p50_ms, one.p95_ms) for one in curve.points]
-        table(("tokens", "share given", "tokens spent", "p50 ms", "p95 ms"), rows)
+        rows = [
+            (
+                curve.name,
+                one.budget,
+                *(f"{share:.3f}" for share in astuple(one.shares)),
+                one.spent,
+                one.p50_ms,
+                one.p95_ms,
+            )
+            for one in curve.points
+        ]
+        table(("of", "tokens", "words", "all", "evidence", "told", "tokens spent", "p50 ms", "p95 ms"), rows)
     if options.svg is not None:
         options.svg.write_text(draw_curves(curves), encoding="utf-8")
 
@@ -77,12 +91,14 @@ def measure_file(file: Path, budgets: Sequence[int], kind: str, near_links: bool
 
 
 def draw_curves(curves: Sequence[RecallCurve]) -> str:
-    """Return curves as an SVG: tokens on a logarithmic scale, the share of the evidence from 0 to 100 %."""
+    """Return curves as an SVG: tokens on a logarithmic scale, the share of the answer's words from 0 to 100 %."""
     budgets = sorted({point.budget for curve in curves for point in curve.points})
     parts = [draw_axes(budgets)]
     for number, curve in enumerate(curves):
         colour = COLOURS[number % len(COLOURS)]
-        places = [(place_budget(point.budget, budgets), place_share(point.share)) for point in curve.points]
+        places = [
+            (place_budget(point.budget, budgets), place_share(point.shares.answer_words)) for point in curve.points
+        ]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.memory_tests.evidence_curve import AnswerShares
 from tests.benchmarks.conversation_file import read_conversations
 from tests.benchmarks.recall_curve import draw_curves, measure_file
 
@@ -23,8 +24,13 @@ TALK = {
     },
     "observation": {"session_1_observation": {"Bob": [["Bob bought a red bicycle.", "D1:2"]]}},
     "qa": [
-        {"question": "Where does Ann's sister keep bees?", "evidence": ["D1:1"], "category": 1},
-        {"question": "What did Bob buy?", "evidence": ["D1:2"], "category": 1},
+        {
+            "question": "Where does Ann's sister keep bees?",
+            "evidence": ["D1:1"],
+            "category": 1,
+            "answer": "on the roof",
+        },
+        {"question": "What did Bob buy?", "evidence": ["D1:2"], "category": 1, "answer": "a red bicycle"},
         {"question": "What did nobody say?", "evidence": ["D1:3"], "category": 5},
     ],
 }
@@ -41,10 +47,10 @@ def test_a_curve_counts_what_is_given_of_the_evidence(tmp_path: Path) -> None:
     curve = measure_file(path, [60, 180], "both", near_links=False, by_words=True)
     assert curve.cases == 2
     assert [point.budget for point in curve.points] == [60, 180]
-    assert curve.points[1].share == 1.0
+    assert curve.points[1].shares == AnswerShares(1.0, 1.0, 1.0, 1.0)
     assert all(point.spent <= point.budget for point in curve.points)
     facts = measure_file(path, [180], "facts", near_links=True, by_words=True)
-    assert facts.points[0].share == 0.5
+    assert facts.points[0].shares == AnswerShares(0.5, 0.5, 0.5, 0.5)
     assert draw_curves([curve, facts]).count("<polyline") == 2
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.memory_tests.evidence_curve import CurvePoint, RecallCurve
+from hermes_memory_store.context.given import GivenItem
+from hermes_memory_store.memory_tests.evidence_curve import AnswerShares, CurvePoint, RecallCurve, measure_shares
 from hermes_memory_store.model import FactType, Notation
 from hermes_memory_store.store import Store
 from tests.tui.commands.conftest import Ask, Tell
@@ -26,7 +27,7 @@ def test_ones_own_tests_are_a_curve_too(db: Path, home: Path, ask: Ask, tell: Te
     )
     document = tell("recall", "curve", str(path), "--words", "--budget", "90", "--budget", "2048")
     small, large = document["points"]
-    assert 0 < small["share"] < large["share"] == 1.0
+    assert 0 < small["answer_words"] < large["answer_words"] == large["told"] == 1.0
     assert document["questions"] == 1
     lines = ask("recall", "curve", str(path), "--words", "--budget", "2048").out.splitlines()
     assert [line.split()[0] for line in lines] == ["tokens", "2,048", "area"]
@@ -34,10 +35,28 @@ def test_ones_own_tests_are_a_curve_too(db: Path, home: Path, ask: Ask, tell: Te
 
 
 def test_the_area_is_one_where_everything_is_given() -> None:
-    full = RecallCurve("all", tuple(CurvePoint(budget, 1.0, 10, 1, 2) for budget in (90, 180, 500)), 3)
-    half = RecallCurve("half", (CurvePoint(90, 0.0, 10, 1, 2), CurvePoint(180, 1.0, 10, 1, 2)), 3)
+    full_shares = AnswerShares(1.0, 1.0, 1.0, 1.0)
+    full = RecallCurve("all", tuple(CurvePoint(budget, full_shares, 10, 1, 2) for budget in (90, 180, 500)), 3)
+    half = RecallCurve("half", (CurvePoint(90, AnswerShares(), 10, 1, 2), CurvePoint(180, full_shares, 10, 1, 2)), 3)
     assert full.area == pytest.approx(1.0)
     assert half.area == pytest.approx(0.5)
+
+
+def test_a_sentence_that_repeats_the_question_tells_its_message_and_answers_little(db: Path) -> None:
+    with Store.open(db) as store:
+        turn = store.turns.add("default", "user", "Ann: We moved the backups to Lisbon. They run at noon.")
+
+    def shares(line: str) -> AnswerShares:
+        item = GivenItem(line, 20, 1.0, turn=turn)
+        return measure_shares([item], "where are the backups", "in Lisbon, at noon", lambda _: ["turn"], 2)
+
+    whole = shares("Ann, 8 May: We moved the backups to Lisbon. They run at noon.")
+    assert whole == AnswerShares(1.0, 1.0, 0.5, 0.5)
+    part = shares("Ann, 8 May: We moved the backups to Lisbon.")
+    assert (part.answer_words, part.all_words, part.told) == (0.5, 0.0, whole.told)
+    assert part.evidence == pytest.approx(
+        0.5 * len("We moved the backups to Lisbon.") / len("We moved the backups to Lisbon. They run at noon.")
+    )
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
-"""`recall`: what an agent is given for a question, and how much of the evidence is given at which budget."""
+"""`recall`: what an agent is given for a question, and how much of what answers is given at which budget."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from hermes_memory_tui.cli.terminal_output import format_quantity
 
 TOKENS = click.IntRange(20, 1_000_000)
 
-BAR_COLUMNS = 40
+BAR_COLUMNS = 20
 
 KINDS = {"facts": ("fact",), "turns": ("turn",), "both": ("fact", "turn")}
 
@@ -37,7 +38,7 @@ GIVEN_ITEMS = Listing(
 
 @add_examples(
     ("recall ask --tokens 180 --why which database do we use", "what an agent would be given for a question"),
-    ("recall curve memory-tests.toml", "how much of what must be given is given"),
+    ("recall curve memory-tests.toml", "how much of what answers is given"),
 )
 @click.group("recall", short_help="Ask as an agent is answered, and measure it.")
 @add_common_options
@@ -130,14 +131,17 @@ def item_json(item: GivenItem) -> dict[str, Any]:
     }
 
 
-@recall_command.command("curve", short_help="Measure how much of the evidence is given at which budget.")
+@recall_command.command("curve", short_help="Measure how much of what answers is given at which budget.")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--budget", "budgets", type=TOKENS, multiple=True, help=f"Tokens; again for more.  [default: {BUDGETS}]")
 @click.option("--words", is_flag=True, help="Rank by words alone, without the model on this machine.")
 @add_common_options
 @pass_settings
 def curve_command(settings: CommandSettings, file: Path | None, budgets: tuple[int, ...], words: bool) -> None:
-    """Measure which share of the evidence is given at 90, 180, 500 and 2,048 tokens, how fast, and the area below the curve.
+    """Measure how much of what answers is given at 90, 180, 500 and 2,048 tokens, how fast, and the area below.
+
+    Answer words are those of what must be given that the question does not have; evidence counts a message as far as its text is
+    given, told as soon as any part of it is.
 
     FILE is a memory-tests.toml, whose tests are asked of the store: the one that `test` takes unless given.
     """
@@ -152,11 +156,16 @@ def curve_command(settings: CommandSettings, file: Path | None, budgets: tuple[i
 
 
 def print_curve(curve: RecallCurve) -> None:
-    click.echo(f"{'tokens':>7}  {'evidence given':<{BAR_COLUMNS + 8}}{'spent':>7}{'p50':>9}{'p95':>9}")
+    click.echo(
+        f"{'tokens':>7}  {'answer words':<{BAR_COLUMNS + 8}}{'all of them':>12}{'evidence':>10}{'told':>8}", nl=False
+    )
+    click.echo(f"{'spent':>7}{'p50':>9}{'p95':>9}")
     for point in curve.points:
-        bar = "█" * round(point.share * BAR_COLUMNS)
-        shown = f"{bar:<{BAR_COLUMNS}} {point.share:6.1%} "
-        click.echo(f"{point.budget:>7,}  {shown}{point.spent:>7,.0f}{point.p50_ms:>6.1f} ms{point.p95_ms:>6.1f} ms")
+        shares = point.shares
+        bar = "█" * round(shares.answer_words * BAR_COLUMNS)
+        click.echo(f"{point.budget:>7,}  {bar:<{BAR_COLUMNS}} {shares.answer_words:6.1%} ", nl=False)
+        click.echo(f"{shares.all_words:12.1%}{shares.evidence:10.1%}{shares.told:8.1%}", nl=False)
+        click.echo(f"{point.spent:>7,.0f}{point.p50_ms:>6.1f} ms{point.p95_ms:>6.1f} ms")
     click.echo(f"{'area':>7}  {curve.area:.3f}  over {curve.cases:,} questions")
 
 
@@ -168,7 +177,7 @@ def curve_json(curve: RecallCurve) -> dict[str, Any]:
         "points": [
             {
                 "tokens": point.budget,
-                "share": round(point.share, 4),
+                **{name: round(share, 4) for name, share in asdict(point.shares).items()},
                 "spent": round(point.spent, 1),
                 "p50_ms": round(point.p50_ms, 3),
                 "p95_ms": round(point.p95_ms, 3),
