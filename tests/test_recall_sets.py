@@ -8,7 +8,7 @@ import pytest
 
 from hermes_memory_store.notation.memory_spec import parse_notation
 from tests.benchmarks.session_start import load_start_set
-from tests.recall_sets import CATEGORIES, SETS, Half, RecallSet, load_developer_set, load_language_set
+from tests.recall_sets import CATEGORIES, SETS, Half, RecallSet, load_developer_set, load_language_set, load_work_sets
 
 DEVELOPERS = load_developer_set()
 
@@ -60,12 +60,21 @@ def test_each_language_has_its_questions_in_both_halves(language: str, facts: in
     assert [len(wanted.half(half)) for half in Half] == [choosing, kept]
 
 
-@pytest.mark.parametrize("name", ["shop_starts.txt", "clinic_starts.txt"])
-def test_every_grade_of_a_start_set_is_one_of_its_sessions(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "halves"),
+    [
+        ("shop_starts.txt", {Half.CHOOSING: 3, Half.KEPT: 3}),
+        ("clinic_starts.txt", {Half.CHOOSING: 3, Half.KEPT: 3}),
+        ("game_starts.txt", {Half.CHOOSING: 6}),
+        ("newsroom_starts.txt", {Half.CHOOSING: 6}),
+        ("charging_starts.txt", {Half.KEPT: 6}),
+    ],
+)
+def test_every_grade_of_a_start_set_is_one_of_its_sessions(name: str, halves: dict[str, int]) -> None:
     graded = load_start_set(SETS / name)
     letters = {start.letter for start in graded.starts}
     assert {letter for fact in graded.facts for letter in fact.grades} == letters
-    assert Counter(start.half for start in graded.starts) == {Half.CHOOSING: 3, Half.KEPT: 3}
+    assert Counter(start.half for start in graded.starts) == halves
     assert {start.scope for start in graded.starts} <= {fact.scope for fact in graded.facts}
     keys = Counter(
         (fact.scope, said.type, said.target) for fact in graded.facts for said in [parse_notation(fact.notation)]
@@ -79,3 +88,20 @@ def test_a_start_set_has_four_hundred_facts_and_enough_that_must_be_known() -> N
     assert len({fact.scope for fact in graded.facts if fact.scope}) >= 11
     for start in graded.starts:
         assert sum(fact.grades.get(start.letter) == 3 for fact in graded.facts) >= 6, start
+
+
+def test_half_of_the_prompts_and_questions_of_each_kind_of_work_want_nothing() -> None:
+    sets = load_work_sets()
+    for one in sets:
+        assert len(one.facts) >= 25, one.kind
+        targets = [parse_notation(fact).target for fact in one.facts]
+        assert len(set(targets)) == len(targets), one.kind
+        known = {*targets, *(f"={number}" for number, _ in enumerate(one.messages, 1))}
+        for half in Half:
+            prompts = [bool(text.wanted) for text in one.prompts if text.half is half]
+            assert Counter(prompts) == {True: 5, False: 5}, one.kind
+            asked = Counter(bool(text.wanted) for text in one.questions if text.half is half)
+            assert asked[True] == asked[False], one.kind
+        assert {name for text in one.prompts + one.questions for name in text.wanted} <= known, one.kind
+    questions = Counter(text.half for one in sets for text in one.questions)
+    assert (len(sets), questions) == (6, {Half.CHOOSING: 80, Half.KEPT: 80})

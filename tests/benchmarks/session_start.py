@@ -1,6 +1,6 @@
 """How much of what a session must know it is given at its start: grades given over the best possible in the same tokens.
 
-    python -m tests.benchmarks.session_start [FILE …] [--budget 180] [--hints none,folder,last]
+    python -m tests.benchmarks.session_start [FILE …] [--budget 180] [--hints none,folder,last] [--total]
 
 A file is one memory and the sessions that start in it, graded before anything ran: `tests/recall_sets/shop_starts.txt` says how
 it is written. Its sessions are halves: numbers of the choice were chosen on `choosing`, `kept` judges. `best` is the greatest sum
@@ -11,6 +11,7 @@ vocabulary is installed, else estimates.
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import statistics
 import tempfile
@@ -163,6 +164,10 @@ HINTS["last"] = HINTS["message"]
 its scope. `named`: and it is said to work in it."""
 
 
+HEADINGS = ("facts", "known", "half", "scope", "of the best", "given", "tokens", "counted by")
+TOTAL_HEADINGS = ("set", "known", "half", "sessions", "of the best", "worst session")
+
+
 def measure(graded: StartSet, budget: int, hint: str, *, hot_chars: int | None, shows: str = "") -> list[list[object]]:
     """Return a row for each session of a set: what it is given of the best."""
     rows: list[list[object]] = []
@@ -184,6 +189,13 @@ def measure(graded: StartSet, budget: int, hint: str, *, hot_chars: int | None, 
             if shows == start.letter:
                 show_start(given, by_line)
     return rows
+
+
+def total_rows(path: Path, hint: str, rows: list[list[object]]) -> Iterator[list[object]]:
+    """Yield a row for each half of a set, of the rows of its sessions."""
+    for half in sorted({str(row[2]) for row in rows}):
+        shares = [row[4] for row in rows if row[2] == half and isinstance(row[4], float)]
+        yield [path.stem.removesuffix("_starts"), hint, half, len(shares), statistics.mean(shares), min(shares)]
 
 
 def show_start(given: Given, by_line: dict[str, int]) -> None:
@@ -226,6 +238,7 @@ def main() -> None:
     parser.add_argument("--hints", default="none,folder,branch,message,last,named")
     parser.add_argument("--hot-chars", type=int)
     parser.add_argument("--show", default="", help="the letter of a session whose facts are shown one by one")
+    parser.add_argument("--total", action="store_true", help="a row for each half of a set instead of each session")
     parser.add_argument("--facts", type=int, help="measure the speed in a theme of so many facts instead")
     parser.add_argument(
         "--stores", type=Path, default=Path(tempfile.gettempdir()) / "stores", help="where those are kept"
@@ -234,13 +247,11 @@ def main() -> None:
     if options.facts:
         measure_speed(options.facts, options.stores)
         return
-    rows = [
-        row
-        for path in options.files
-        for hint in options.hints.split(",")
-        for row in measure(load_start_set(path), options.budget, hint, hot_chars=options.hot_chars, shows=options.show)
-    ]
-    table(("facts", "known", "half", "scope", "of the best", "given", "tokens", "counted by"), rows)
+    rows: list[list[object]] = []
+    for path, hint in itertools.product(options.files, options.hints.split(",")):
+        found = measure(load_start_set(path), options.budget, hint, hot_chars=options.hot_chars, shows=options.show)
+        rows += total_rows(path, hint, found) if options.total else found
+    table(TOTAL_HEADINGS if options.total else HEADINGS, rows)
 
 
 if __name__ == "__main__":

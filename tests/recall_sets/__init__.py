@@ -3,10 +3,15 @@
 `developers/*.txt` is one memory of teams in four countries, a file a language: `@ scope`, facts in MEMORY_SPEC, and below a fact
 the questions it answers, `? category: text`. `chinese.txt` and the like are a text a line, with questions `? text`. A question
 of `?` is of the choosing half, one of `??` of the kept half: numbers are chosen on the first and judged on the second.
+
+`work/*.txt` is one memory a kind of work: facts, messages (`= role: text`), prompts to an agent (`> targets | text`, in the kept
+half `>>`; `\\n` is a line break) and questions (`? target | text`, `??`). Before the bar stands what the text touches or what
+answers it, `=2` being the second message. Nothing there means that nothing must be told.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,6 +60,31 @@ class RecallSet:
         return tuple(question for question in self.questions if question.half is half)
 
 
+@dataclass(frozen=True, slots=True)
+class WorkText:
+    """A prompt or a question, and the targets or messages that it wants; none where nothing must be told."""
+
+    text: str
+    wanted: frozenset[str]
+    half: Half
+
+
+@dataclass(frozen=True, slots=True)
+class WorkSet:
+    """The memory of one kind of work, and what is said there."""
+
+    kind: str
+    facts: tuple[str, ...]
+    messages: tuple[tuple[str, str], ...]
+    prompts: tuple[WorkText, ...]
+    questions: tuple[WorkText, ...]
+
+
+def load_work_sets() -> list[WorkSet]:
+    """Load the set of each kind of work."""
+    return [_load_work_set(file) for file in sorted((SETS / "work").glob("*.txt"))]
+
+
 def load_developer_set() -> RecallSet:
     """Load the questions of developers, of all languages over one memory. :raises ValueError: names the line"""
     facts: list[SetFact] = []
@@ -86,6 +116,27 @@ def load_language_set(language: str) -> RecallSet:
         else:
             facts.append(SetFact(line))
     return RecallSet(tuple(facts), tuple(questions))
+
+
+def _load_work_set(file: Path) -> WorkSet:
+    facts: list[str] = []
+    messages: list[tuple[str, str]] = []
+    said: dict[str, list[WorkText]] = {">": [], "?": []}
+    for place, line in _numbered_lines(file):
+        mark, _, rest = line.partition(" ")
+        if mark == "=":
+            role, _, message = rest.partition(": ")
+            messages.append((role, message))
+        elif mark in _HALVES or mark in (">", ">>"):
+            wanted, bar, text = rest.partition("| ")
+            if not bar:
+                raise ValueError(f"{place}: {line!r} has no bar; expected `{mark} targets | text`")
+            half = _HALVES["?" * len(mark)]
+            names = frozenset(re.findall(r"[^\s,]+", wanted))
+            said[mark[0]].append(WorkText(text.replace("\\n", "\n"), names, half))
+        else:
+            facts.append(line)
+    return WorkSet(file.stem, tuple(facts), tuple(messages), tuple(said[">"]), tuple(said["?"]))
 
 
 def _numbered_lines(file: Path) -> Iterator[tuple[str, str]]:

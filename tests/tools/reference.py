@@ -42,7 +42,8 @@ MARK = "<!-- Made by `python -m tests.tools.reference`. Do not edit. -->"
 RUNS = {
     "secrets": ("tests.tools.secret_measure",),
     "recall_questions": ("tests.benchmarks.recall_questions", "--half", "kept", "--by", "language"),
-    "session_start": ("tests.benchmarks.session_start", "--hints", "folder,last"),
+    "recall_work": ("tests.benchmarks.recall_questions", "--work"),
+    "session_start": ("tests.benchmarks.session_start", "--hints", "folder,message,last", "--total"),
     "content_checks": ("tests.tools.train_scorer", "--judge"),
     "agmi": ("tests.benchmarks.agmi",),
     "memshield": ("tests.benchmarks.memshield", "full.jsonl"),
