@@ -91,7 +91,7 @@ class Store:
 
     def _make_intake(self) -> Intake:
         intake = Intake(self.policies, lambda theme, source: self.sources.rule(theme, source))
-        intake.load_session_words = lambda theme, session: self.scored_writes.load_words(theme, session)
+        intake.load_session_words = lambda *words: self.scored_writes.load_words(*words)
         return intake
 
     # The nouns below are imported when they are first asked for, public ones by `library` itself: most commands need few of them.

@@ -226,7 +226,10 @@ def test_turns_before_a_write_and_turns_that_are_named(served: Path) -> None:
             data(one.call("memory_turn", role="user", content=f"The port of number {n} is {n}."))["uid"]
             for n in range(5)
         ]
-        foreign = data(two.call("memory_turn", role="user", content="Nothing of the kind was said."))["uid"]
+        other = data(two.call("memory_turn", role="user", content="Another session says this."))["uid"]
+        assert data(one.call("memory_write", content="V[e]: 1", turns=[other]))["fact"]["origin"]["turns"] == [other]
+        with Store.open(served) as store:
+            foreign = store.turns.add("secret", "user", "Nothing of the kind was said here.").uid
         assert data(one.call("memory_write", content="V[a]: 1"))["fact"]["origin"]["turns"] == said[-3:]
         named = one.call("memory_write", content="V[b]: 1", turns=[said[1][-8:], said[0]])
         assert data(named)["fact"]["origin"]["turns"] == said[:2]

@@ -166,6 +166,7 @@ def test_turns_are_found_by_name_within_their_session(store: Store) -> None:
     for wrong in (foreign, foreign[-8:], first[:8], "12345", "no uid", ""):
         with pytest.raises(ArgumentError):
             store.turns.find_named(own, [wrong])
+    assert store.turns.find_named(own, [first, foreign[-8:]], in_theme=True) == (first, foreign)
 
 
 NAME = "0199aaaa-0000-7000-8000-000000000001"

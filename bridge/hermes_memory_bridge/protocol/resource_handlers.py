@@ -95,7 +95,7 @@ def to_resource_handlers(worker: StoreWorker, find_connection: Callable[[Context
                     title=prompt.title,
                     description=prompt.description,
                     arguments=[
-                        types.PromptArgument(name=name, description=meaning, required=True)
+                        types.PromptArgument(name=name, description=meaning, required=prompt.requires_arguments)
                         for name, meaning in prompt.arguments.items()
                     ],
                 )

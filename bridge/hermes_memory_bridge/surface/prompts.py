@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from hermes_memory_bridge.recall.connection_recall import recall_facts
 from hermes_memory_bridge.surface import resources
-from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argument
+from hermes_memory_bridge.toolkit.arguments import (
+    Arguments,
+    parse_optional_text,
+    parse_text_argument,
+    parse_whole_number,
+)
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import UnknownResource
 from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.notation.token_count import count_tokens
 
 MOST = 50
 """Facts that a question brings."""
+
+DISTIL = Path(__file__).with_name("distil.md")
+"""What an agent is told that distils a history, as a skill of hosts."""
+
+DISTIL_TOKENS = range(1_000, 100_001)
+"""That the prompt may take, with what it tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +41,7 @@ class PromptTemplate:
     make: Callable[[Connection, Arguments], str]
     tools: tuple[str, ...]
     """The tools that give the same: a token restricted to others may not use it."""
+    requires_arguments: bool = True
 
 
 def render_memory_prompt(connection: Connection, _: Arguments) -> str:
@@ -58,6 +72,16 @@ def render_topic_prompt(connection: Connection, arguments: Arguments) -> str:
     )
 
 
+def render_distil_prompt(connection: Connection, arguments: Arguments) -> str:
+    most = parse_whole_number("tokens", arguments.get("tokens") or resources.STRETCH_TOKENS)
+    if most not in DISTIL_TOKENS:
+        raise ArgumentError(f"tokens must be from {DISTIL_TOKENS.start:,} to {DISTIL_TOKENS[-1]:,}, not {most:,}", most)
+    rules = DISTIL.read_text(encoding="utf-8").rpartition("---\n")[2]
+    after = parse_optional_text(arguments, "after")
+    stretch = resources.read_history_resource(connection, after, most - count_tokens(rules))
+    return f"{rules}\n{format_fenced_text(stretch)}"
+
+
 PROMPTS = {
     prompt.name: prompt
     for prompt in (
@@ -84,6 +108,18 @@ PROMPTS = {
             {"topic": "e.g. auth, or database schema"},
             render_topic_prompt,
             ("memory_reflect", "memory_search"),
+        ),
+        PromptTemplate(
+            "distil",
+            "Distil what was said into facts",
+            "The next messages of this project's history, and how to write facts from them.",
+            {
+                "after": "ID of the message after which to go on, or start; default: where the last stretch ended",
+                "tokens": f"Most tokens of it; default: {resources.STRETCH_TOKENS:,}",
+            },
+            render_distil_prompt,
+            resources.HISTORY.tools,
+            requires_arguments=False,
         ),
     )
 }

@@ -13,10 +13,13 @@ from urllib.parse import quote, unquote
 
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import UnknownResource
+from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.context.fence import format_fenced_text
+from hermes_memory_store.conversations.turns import find_only_turn
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.model import FactFilter, Scope, ScopeStatus, Tier
+from hermes_memory_store.notation.token_count import count_tokens
 
 PAGE = 100
 """Scopes of one page of the list."""
@@ -25,6 +28,12 @@ MOST = 500
 """Facts of one resource: what a model can use, not a backup."""
 
 KIND = "text/plain"
+
+STRETCH_TOKENS, SUMMARY_TOKENS = 8_000, 90
+"""Of a stretch of messages, and of the fence's head and the line that says which they are."""
+
+FEWEST_TOKENS, CUT = 8, " … (cut)"
+"""Of a message, with its ID; at the end of one that alone is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,15 @@ FACT = ReadableResource(
     ("memory_export", "memory_history"),
 )
 
-TEMPLATES = (THEME, SCOPE, FACT)
+HISTORY = ReadableResource(
+    "memory://distil/{after}",
+    "distil",
+    "History",
+    "The messages after one, by its ID, or from the start, to write facts from.",
+    ("recall_conversation",),
+)
+
+TEMPLATES = (THEME, SCOPE, FACT, HISTORY)
 
 
 def to_theme_uri(theme: str) -> str:
@@ -126,7 +143,9 @@ def read_resource(connection: Connection, uri: str) -> str:
         if not connection.rights.grants_any_tool(resource.tools):
             raise UnknownResource(uri)
         try:
-            return format_fenced_text(reader(connection, *(unquote(part, errors="strict") for part in match.groups())))
+            return format_fenced_text(
+                reader(connection, *(unquote(part, errors="strict") for part in match.groups() if part))
+            )
         except (StoreError, UnicodeDecodeError) as error:
             raise UnknownResource(uri) from error
     raise UnknownResource(uri)
@@ -172,7 +191,49 @@ def read_fact_resource(connection: Connection, uid: str) -> str:
     return "\n".join(lines + [f"{version.tier}: {version.notation}" for version in chain if version.uid != fact.uid])
 
 
+def read_history_resource(connection: Connection, after: str | None = None, most: int = STRETCH_TOKENS) -> str:
+    """Return the next messages of the theme that agents are given, the oldest first: what is decided later supersedes it.
+
+    :param after: the name of the message before them, or `start`; by default the last one that distilled facts name
+    :param most: tokens that they may take, with the marks of the fence
+    :raises ArgumentError: there is no such message
+    """
+    turns = connection.store.turns
+    order = turns.list_in_order(connection.theme)
+    uids, before = [*order], None
+    if after is None:
+        before = turns.find_newest_source(connection.theme, "distil", order)
+    elif after != "start":
+        before = find_only_turn(after, uids)
+    start = 0 if before is None else uids.index(before) + 1
+    room, texts, place = most - SUMMARY_TOKENS, list[str](), ""
+    for turn in turns.by_uids(uids[start : start + most // FEWEST_TOKENS]):
+        head = f"{to_given_name(turn.origin.client or 'unknown host')}, {to_given_name(turn.title or 'no session')}:\n"
+        content = turn.content.replace("\n", "\n  ")  # no line of it begins as a message does
+        day = format_iso_time(turn.at)[:10]
+        text = f"{'' if head == place else head}[{turn.uid[-12:]}] {day} {turn.role}: {content}"
+        if texts and count_fenced_tokens(text) > room:
+            break
+        while count_fenced_tokens(text) > room:
+            text = f"{text[: len(text) * 4 // 5 - len(CUT)]}{CUT}"
+        room -= count_fenced_tokens(text)
+        texts.append(text)
+        place, last = head, turn
+    if not texts:
+        return f"all {len(uids):,} messages are read; after=start begins with the oldest" if uids else "no messages yet"
+    end, day = uids.index(last.uid) + 1, format_iso_time(last.at)[:10]
+    again = "start" if before is None else before[-12:]
+    following = f"the next ones: after={last.uid[-12:]}" if end < len(uids) else "there are no more"
+    summary = f"messages {start + 1:,} to {end:,} of {len(uids):,}, until {day}; {following}; again: after={again}"
+    return "\n".join([summary, *texts])
+
+
+def count_fenced_tokens(text: str) -> int:
+    return count_tokens(format_fenced_text(text).partition("\n")[2] + "\n")
+
+
 READERS: list[tuple[re.Pattern[str], ReadableResource, Callable[..., str]]] = [
+    (re.compile(r"memory://distil(?:/(start|[0-9a-fA-F-]{6,36}))?"), HISTORY, read_history_resource),
     (re.compile(r"memory://status"), STATUS, read_status_resource),
     (re.compile(r"memory://theme/([^/?#]+)"), THEME, read_theme_resource),
     (re.compile(r"memory://scope/([^/?#]+)/([^/?#]+)"), SCOPE, read_scope_resource),

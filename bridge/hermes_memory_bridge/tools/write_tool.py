@@ -117,11 +117,12 @@ def format_masked(connection: Connection, result: WriteResult | ChangeResult) ->
 def find_named_origin(connection: Connection, session: Session, names: tuple[str, ...]) -> Origin | None:
     """Return the origin of a fact whose captured turns the agent names; None: those just before the write.
 
-    :raises ArgumentError: they are not turns of the call's own session
+    :raises ArgumentError: they are not turns of the call's own session, nor those of its theme, where it may read them
     """
     if not names:
         return None
-    turns = connection.store.turns.find_named(session, names)
+    may_read = connection.rights.read and connection.rights.grants_any_tool(("recall_conversation",))
+    turns = connection.store.turns.find_named(session, names, in_theme=may_read)
     return replace(connection.store.names.origins.current(), turns=turns)
 
 

@@ -44,6 +44,11 @@ ROWS = (
     " LEFT JOIN sessions n ON n.id = t.session_id"
 )
 
+IN_ORDER = """
+    SELECT t.uid, n.name, CASE WHEN t.origin_id IS NULL AND t.verdict IS NULL THEN t.content ELSE '' END, t.origin_id, t.verdict
+    FROM turns t LEFT JOIN sessions n ON n.id = t.session_id WHERE t.theme_id = ? ORDER BY t.at, t.id
+"""
+
 ERASED = "SELECT 1 FROM sync_turns WHERE theme_id = ? AND uid = ? AND erased = 1"
 
 

@@ -11,12 +11,14 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import DAY_MS, Clock, format_iso_time
 from hermes_memory_store.conversations.turn_rows import (
+    IN_ORDER,
     ROWS,
     PortableTurn,
     admit_turn,
@@ -153,6 +155,11 @@ MAX_NAMED = 20
 """Turns that one fact may be said to come from."""
 
 UIDS_OF_SESSION = "SELECT uid FROM turns WHERE session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY id"
+
+NAMED_BY_FACTS = """
+    SELECT f.target, f.origin_detail, o.session FROM facts f LEFT JOIN origins o ON o.id = f.origin_id
+    WHERE f.theme_id = ? AND f.tier <> 'withdrawn' AND f.origin_detail LIKE '%"turns"%'
+"""
 
 
 class Turns:
@@ -328,18 +335,36 @@ class Turns:
                 self.erase_within(conn, theme_id, rows, PERSON, self._journal.now(conn), everywhere=True, run=run)
         return sum(map(len, themes.values())), self.scrub()
 
-    def find_named(self, session: Session, names: Sequence[str]) -> tuple[Uid, ...]:
-        """Return the uids of a session's turns by names, oldest first. Those of other sessions are reported as nonexistent.
+    def find_named(self, session: Session, names: Sequence[str], *, in_theme: bool = False) -> tuple[Uid, ...]:
+        """Return the uids of turns by names, oldest first: a session's own, else those of its theme that agents are given.
 
         :param names: whole uids, or unique beginnings or ends of at least six digits; hyphens and case do not count
+        :param in_theme: without it, turns of other sessions are reported as nonexistent
         :raises ArgumentError: a name belongs to none or to several, or there are more than `MAX_NAMED`
         """
         if len(names) > MAX_NAMED:
             raise errors.ArgumentError(f"a fact names at most {MAX_NAMED} turns, not {len(names)}", len(names))
         rows = self._db.rows(UIDS_OF_SESSION, (uids.parse_uid(session.uid),))
-        turn_uids = uids.to_texts([uid for (uid,) in rows])
-        named = {find_only_turn(name, turn_uids) for name in names}
-        return tuple(uid for uid in turn_uids if uid in named)
+        own = uids.to_texts([uid for (uid,) in rows])
+        others = cache(partial(self.list_in_order, session.theme)) if in_theme else tuple[Uid]
+        named = {find_only_turn(name, own, others) for name in names}
+        return tuple(turn.uid for turn in sorted(self.by_uids([*named]), key=lambda turn: (turn.at, turn.uid)))
+
+    def list_in_order(self, theme: str) -> dict[Uid, str | None]:
+        """Return the uids of all turns of a theme that agents are given, those said first first, each with its session."""
+        rows = self._db.rows(IN_ORDER, (self._names.theme_or_none(theme),))
+        return {uids.format_uid(uid): session for uid, session, *turn in rows if is_for_agents(*turn)}
+
+    def find_newest_source(self, theme: str, target: str, order: Mapping[Uid, str | None]) -> Uid | None:
+        """Return the last of these turns that facts of a target name as their source, else one that those of other sessions do.
+
+        :param order: as of `list_in_order`
+        """
+        rows = self._db.rows(NAMED_BY_FACTS, (self._names.theme_or_none(theme),))
+        of_target = [row for row in rows if row[0] == target]
+        pairs = [(uid, session) for _, detail, session in of_target or rows for uid in json.loads(detail)["turns"]]
+        sources = {uid for uid, session in pairs if of_target or order.get(uid) != session}
+        return next((uid for uid in reversed([*order]) if uid in sources), None)
 
     def search(
         self,
@@ -746,8 +771,8 @@ def find_known_turns(
     return known_uids
 
 
-def find_only_turn(name: str, turn_uids: Sequence[Uid]) -> Uid:
-    """Return the only turn of that name. :raises ArgumentError: there is none, or there are several"""
+def find_only_turn(name: str, own: Iterable[Uid], others: Callable[[], Iterable[Uid]] = tuple) -> Uid:
+    """Return the only turn of that name, the own ones first. :raises ArgumentError: there is none, or there are several"""
     shown = errors.shorten_value(name)
     digits = uids.parse_uid_digits(name[:64])
     if digits is None or len(digits) < MIN_DIGITS:
@@ -756,8 +781,9 @@ def find_only_turn(name: str, turn_uids: Sequence[Uid]) -> Uid:
             f"or end, not {shown!r}",
             name,
         )
-    matches = [uid for uid in turn_uids if uids.has_uid_part(uid, digits)]
+    matches = [uid for uid in own if uids.has_uid_part(uid, digits)]
+    matches = matches or [uid for uid in others() if uids.has_uid_part(uid, digits)]
     if len(matches) != 1:
         how = "several" if matches else "none"
-        raise errors.ArgumentError(f"of the captured turns of this session, {how} is called {shown!r}", name)
+        raise errors.ArgumentError(f"of the captured turns that can be named here, {how} is called {shown!r}", name)
     return matches[0]

@@ -11,7 +11,7 @@ stands in a text; who writes decides what happens to it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
@@ -30,7 +30,7 @@ from hermes_memory_store.intake.spans import (
     to_secret_placeholder,
 )
 from hermes_memory_store.intake.text_folding import to_name_sentence
-from hermes_memory_store.model import ALLOWED, APPROVED, Notation, Rule, Suspicion, format_notation, is_admitted
+from hermes_memory_store.model import ALLOWED, APPROVED, Notation, Rule, Suspicion, Uid, format_notation, is_admitted
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.safe_text import lazy_pattern
 from hermes_memory_themes import Policies, ThemePolicy
@@ -161,8 +161,8 @@ class Intake:
         self.open_vault: Callable[[], SecretVault | None] = lambda: None
         """Opens the vault when the first secret is met."""
         self._vault: SecretVault | None = None
-        self.load_session_words: Callable[[str, str | None], SessionWords] | None = None
-        """Loads what was said in a session, by theme and uid: with it, single writes of agents are scored."""
+        self.load_session_words: Callable[..., SessionWords] | None = None
+        """Loads what was said in a session, by theme and uid, and in turns: with it, single writes of agents are scored."""
         self._find_rule = find_rule
 
     @property
@@ -185,6 +185,7 @@ class Intake:
         split: bool = False,
         source: str = "",
         session: str | None = None,
+        turns: Sequence[Uid] = (),
         writer: Writer | None = None,
         confirmed: bool = False,
     ) -> Admission:
@@ -194,6 +195,7 @@ class Intake:
         characters applies to the stored text, so that a long key is no reason to refuse a fact.
 
         :param source: the program that writes it
+        :param turns: those that it says it comes from
         :param confirmed: a person has agreed that secrets are masked and hidden characters removed
         :raises NotationError: ContentTooLong, UnsafeText; it is no fact
         :raises SecretRefused: NameRefused, SourceRefused, SecretUnconfirmed; it must not be stored as it is
@@ -215,7 +217,7 @@ class Intake:
         if len(notation.content) > max(policy.fact_chars, MOST_MASKED) and not split:
             memory_spec.refuse_long_content(notation.content, policy.fact_chars)
         self.admit_name(theme, "the target", notation.target, policy, writer=writer)
-        passage = self._to_passage(theme, notation.target, written, writer, session)
+        passage = self._to_passage(theme, notation.target, written, writer, session, turns)
         masking, suspicion, verdict = self._admit(theme, passage, policy, writer, source=source, confirmed=confirmed)
         if masking.names or masking.unkept:
             notation = memory_spec.parse_notation(
@@ -372,10 +374,11 @@ class Intake:
                         "the secret %r of theme %s is kept although its fact is not", entry.name, entry.theme
                     )
 
-    def _to_passage(self, theme: str, target: str, content: str, writer: Writer, session: str | None = None) -> Passage:
+    def _to_passage(self, theme: str, target: str, content: str, writer: Writer, *said_in: Any) -> Passage:
+        """:param said_in: as of `load_session_words`, after the theme"""
         if writer is Writer.PERSON or self.load_session_words is None:
             return Passage(TextKind.FACT, content, target)
-        return Passage(TextKind.WRITE, content, target, partial(self.load_session_words, theme, session))
+        return Passage(TextKind.WRITE, content, target, partial(self.load_session_words, theme, *said_in))
 
     def _admit(
         self,

@@ -175,6 +175,7 @@ class Facts:
                 split=split,
                 source=source or "",
                 session=None if session is None else session.uid,
+                turns=origin.turns if origin is not None else (),
                 writer=writer,
                 confirmed=confirmed,
             )

@@ -13,7 +13,7 @@ from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.hosts.host_data import find_client_host
 from hermes_memory_store.intake.detectors.pieces import RECENT_FACTS
 from hermes_memory_store.intake.origins import SessionDigests, SessionWords, WordDigests
-from hermes_memory_store.model import Way
+from hermes_memory_store.model import Uid, Way
 
 MOST_TURNS = 30
 """Newest captured turns of a session that are looked at."""
@@ -24,10 +24,15 @@ MOST_CHARS = 8_000
 NEWEST_FACTS = 60
 """Newest facts of a theme among which those of the session are looked for."""
 
-SESSION_TURNS = f"""
+TURN_WORDS = f"""
     SELECT t.role, substr(t.content, 1, {MOST_CHARS}), o.way FROM turns t LEFT JOIN origins o ON o.id = t.origin_id
-    WHERE t.session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY t.id DESC LIMIT {MOST_TURNS}
 """
+
+SESSION_TURNS = f"""
+    {TURN_WORDS} WHERE t.session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY t.id DESC LIMIT {MOST_TURNS}
+"""
+
+NAMED_TURNS = f"{TURN_WORDS} WHERE t.theme_id = (SELECT id FROM themes WHERE name = ?) AND t.uid IN ({{}})"
 
 SESSION_FACTS = f"""
     SELECT f.target, f.content FROM facts f CROSS JOIN origins o ON o.id = f.origin_id
@@ -59,12 +64,19 @@ class ScoredWrites:
         self.digests = WordDigests()
         """What hooks heard in sessions of hosts, where they are heard by this process."""
 
-    def load_words(self, theme: str, session: str | None) -> SessionWords:
-        """Return what was said in a session, by its uid, and what it wrote; nothing where there is no session."""
+    def load_words(self, theme: str, session: str | None = None, named: Sequence[Uid] = ()) -> SessionWords:
+        """Return what was said in a session, by its uid, and what it wrote; nothing where there is no session.
+
+        :param named: turns of the theme that the write says it comes from, in whatever session they were said
+        """
         if session is None:
             return SessionWords()
         key = uids.parse_uid(session)
         turns: list[tuple[str, str, str | None]] = self._db.rows(SESSION_TURNS, (key,))
+        if named:
+            turns += self._db.rows(
+                NAMED_TURNS.format(", ".join("?" * len(named))), (theme, *map(uids.parse_uid, named))
+            )
         return SessionWords(
             person_turns=[text for role, text, way in turns if role == "user" and way not in DECLARED],
             other_turns=[text for role, text, _ in turns if role == "tool"],

@@ -202,6 +202,9 @@ def run_host(program: str, home: Path, *words: str) -> str:
 
 def test_a_plugin_that_may_not_keep_has_no_hook_that_only_keeps(home: Path) -> None:
     assert connect("claude-code", "--plugin", str(home / "plugin")) == 0
+    assert (
+        (home / "plugin" / "skills" / "distil" / "SKILL.md").read_text().startswith("---\nname: distil\ndescription: ")
+    )
     hooks = json.loads((home / "plugin" / "hooks" / "hooks.json").read_text())["hooks"]
     assert "SessionStart" in hooks
     assert "Stop" not in hooks

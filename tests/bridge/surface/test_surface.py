@@ -45,6 +45,7 @@ async def test_status_theme_scope_and_fact_are_listed_and_read(db: Path, mode: s
             "memory://theme/{theme}",
             "memory://scope/{theme}/{scope}",
             "memory://fact/{uid}",
+            "memory://distil/{after}",
         }
         for uri in listed:
             said = text_of(await client.read_resource(uri))
@@ -87,7 +88,7 @@ async def test_prompts_bring_fenced_memory(db: Path, mode: str) -> None:
     async with agent(db, mode) as client:
         await ask(client, "memory_write", content="D[cache]: redis", scope="speed")
         names = {prompt.name for prompt in (await client.list_prompts()).prompts}
-        assert names == {"memory", "review_scope", "decided"}
+        assert names == {"memory", "review_scope", "decided", "distil"}
         for name, arguments in (("memory", {}), ("review_scope", {"scope": "speed"}), ("decided", {"topic": "cache"})):
             prompt = await client.get_prompt(name, arguments)
             assert "| D[cache]: redis" in prompt.messages[0].content.text  # type: ignore[union-attr]

@@ -57,7 +57,7 @@ def test_a_host_with_a_handshake_is_answered_before_a_bridge_runs(db: Path) -> N
         assert answer["result"]["protocolVersion"] == "2025-06-18"
         assert answer["result"]["capabilities"]["tools"] == {"listChanged": True}
         assert list_tools(shim) == TOOLS
-        assert len(hear_answer(shim, shim.request("prompts/list"))[0]["result"]["prompts"]) == 3
+        assert len(hear_answer(shim, shim.request("prompts/list"))[0]["result"]["prompts"]) == 4
         assert not is_served(BridgePaths.of(db))
         assert call_tool(shim, "memory_write", content="D[cache]: redis")[0]["result"]["isError"] is False
         assert shim.close() == 0
