@@ -322,6 +322,8 @@ class QuarantinedFact:
     """Whether no rule of this version holds it any more."""
     is_overdue: bool = False
     """Whether it has waited longer than its theme's `review_days`."""
+    said: str = ""
+    """Of a proposal: who said, when, what it was made from."""
 
     @property
     def kind(self) -> tuple[str, str, str, bool]:
@@ -403,6 +405,8 @@ class ThemeSummary:
     facts: dict[Tier, int]
     scopes: int
     """Scopes that are open or cooling."""
+    proposed: int = 0
+    """Of those in quarantine: not suspicious, but proposed."""
 
     @property
     def live(self) -> int:
@@ -659,6 +663,11 @@ class Turn:
     """What content checks found in it; None: nothing."""
     title: str | None = None
     """The session's name for a person, None where it belongs to none."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether content checks found nothing in it, or it was let in all the same."""
+        return is_clean_verdict(self.verdict)
 
 
 @dataclass(frozen=True, slots=True)

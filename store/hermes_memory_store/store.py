@@ -30,6 +30,7 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.journal_receipt import ReceiptWriter
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.origin_rows import attribute_changes
+from hermes_memory_store.items.tier_columns import IS_PROPOSED
 from hermes_memory_store.memory.facts import Facts
 from hermes_memory_store.memory.scopes import Scopes
 from hermes_memory_store.memory.sessions import Sessions
@@ -39,6 +40,7 @@ from hermes_memory_store.system import filesystem
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
+    from hermes_memory_store.conversations.proposals import Proposals
     from hermes_memory_store.find.embedding_inputs import EmbeddingInputs
     from hermes_memory_store.find.recall import Recall
     from hermes_memory_store.find.touched_facts import FactUses
@@ -62,6 +64,11 @@ TIER_SUMS = ", ".join(f"sum(facts) FILTER (WHERE tier = '{tier}')" for tier in C
 
 THEME_COUNTS = f"SELECT (SELECT name FROM themes WHERE id = theme_id), {TIER_SUMS} FROM tallies GROUP BY theme_id"
 """The facts of each theme, by tier. The rows stand theme by theme: grouped by tier, too, all of them would be sorted."""
+
+PROPOSED_COUNTS = f"""
+    SELECT (SELECT name FROM themes WHERE id = theme_id), count(*) FROM facts INDEXED BY facts_by_creation
+    WHERE theme_id IN (SELECT id FROM themes) AND {IS_PROPOSED} GROUP BY theme_id
+"""
 
 
 class Store:
@@ -191,7 +198,15 @@ class Store:
             self.eraser,
             self.intake,
             lambda folder: self.place_themes.find_known(read_project(folder) if folder else None),
+            lambda: self.purge,
         )
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        """Facts that captured turns state, for a person to let in."""
+        from hermes_memory_store.conversations.proposals import Proposals
+
+        return Proposals(self.db, self.turns, self.facts)
 
     @cached_property
     def shared_turns(self) -> SharedTurns:
@@ -348,8 +363,9 @@ class Store:
                 " WHERE s.status IN ('open', 'cooling') AND s.label <> '' GROUP BY t.name"
             )
         )
+        proposed = dict(self.db.rows(PROPOSED_COUNTS))
         return [
-            ThemeSummary(name, self.tiers.gauge(name), counts.get(name, {}), scopes.get(name, 0))
+            ThemeSummary(name, self.tiers.gauge(name), counts.get(name, {}), scopes.get(name, 0), proposed.get(name, 0))
             for name in self.names.all_themes()
         ]
 

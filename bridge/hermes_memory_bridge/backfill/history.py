@@ -86,6 +86,9 @@ class HistoryReport:
     messages: int = 0
     refused: int = 0
     """Messages that a theme does not take."""
+    proposed: int = 0
+    """Facts that wait for a person."""
+    themes: set[str] = field(default_factory=set)
     skipped: list[SkippedFile] = field(default_factory=list)
 
 
@@ -272,6 +275,7 @@ class History:
             actor = PERSON if self._is_asked_for else Actor("session", session.name)
             brought = store.turns.bring(theme, turns, session=session, origin=origin, run=run, actor=actor)
         report.messages += brought
+        report.themes.add(theme)
         report.refused += len(turns) - brought
 
     def _to_turns(self, message: SaidMessage, host_session: HostSession | None) -> Iterator[PortableTurn]:

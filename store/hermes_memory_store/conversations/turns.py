@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
@@ -66,6 +66,7 @@ from hermes_memory_store.intake.intake import AdmittedTurn, Intake
 from hermes_memory_store.items.journal import OF_HISTORY, Journal, JournalEntry, redact_journal
 from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.items.name_keys import Names, to_theme_name
+from hermes_memory_store.items.tier_columns import IS_PROPOSED
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.notation.token_count import count_tokens
@@ -73,6 +74,9 @@ from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 from hermes_memory_store.upkeep.waiting_erasure import erase_messages_from_waiting
 from hermes_memory_themes import ThemeName
+
+if TYPE_CHECKING:
+    from hermes_memory_store.upkeep.purge import Purge
 
 POSTINGS = 300
 """The newest turns with one word that are looked at."""
@@ -154,11 +158,16 @@ SESSIONS_TOKENS = 30
 MAX_NAMED = 20
 """Turns that one fact may be said to come from."""
 
+PROPOSED_FROM = f"""
+    SELECT uid FROM facts INDEXED BY facts_by_creation
+    WHERE theme_id = ? AND {IS_PROPOSED} AND origin_detail ->> '$.turns[0]' IN (SELECT value FROM json_each(?))
+"""
+
 UIDS_OF_SESSION = "SELECT uid FROM turns WHERE session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY id"
 
 NAMED_BY_FACTS = """
     SELECT f.target, f.origin_detail, o.session FROM facts f LEFT JOIN origins o ON o.id = f.origin_id
-    WHERE f.theme_id = ? AND f.tier <> 'withdrawn' AND f.origin_detail LIKE '%"turns"%'
+    WHERE f.theme_id = ? AND f.tier NOT IN ('withdrawn', 'quarantined') AND f.origin_detail LIKE '%"turns"%'
 """
 
 
@@ -174,8 +183,13 @@ class Turns:
         eraser: ItemEraser,
         intake: Intake,
         theme_of_folder: Callable[[str], str | None],
+        purge: Callable[[], Purge],
     ) -> None:
-        """:param theme_of_folder: returns the theme of a folder; None for one that is still to be made"""
+        """:param theme_of_folder: returns the theme of a folder; None for one that is still to be made
+        :param purge: loads what erases proposals of erased turns
+        """
+        self._purge = purge
+        self._erased_proposals: builtins.list[bytes] = []
         self._theme_of_folder = theme_of_folder
         self._intake = intake
         self._db = db
@@ -563,6 +577,10 @@ class Turns:
         for _, uid, _ in rows:
             redact_journal(conn, uid)  # its digest would confirm a guess of what it said
         conn.executemany(TO_SCRUB, [(uid, theme_id) for _, uid, _ in rows])
+        named = json.dumps(uids.to_texts([uid for _, uid, _ in rows]))
+        if proposals := [uid for (uid,) in conn.execute(PROPOSED_FROM, (theme_id, named))]:
+            self._purge().erase_within(conn, theme_id, proposals, actor)
+            self._erased_proposals += proposals
         entries = []
         for some in in_chunks([uid for _, uid, _ in rows]):
             words = {"turns": len(some), "uids": uids.to_texts(some)} | ({} if run is None else {"run": run})
@@ -575,6 +593,9 @@ class Turns:
         Finishes what any interrupted process left. Returns the backups that still hold turns because they could not be
         reached.
         """
+        if self._erased_proposals:
+            self._purge().finish(self._erased_proposals)
+            self._erased_proposals.clear()
         erased = dict(self._db.rows("SELECT uid, told FROM turns_to_scrub"))
         if not erased:
             return ()

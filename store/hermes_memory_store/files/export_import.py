@@ -29,6 +29,7 @@ from hermes_memory_store.files.jsonl_format import PortableItem
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.items.kinds import STANDS
 from hermes_memory_store.items.name_keys import UNSCOPED, to_theme_name
+from hermes_memory_store.items.tier_columns import IS_PROPOSED
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import (
     IMPORT,
@@ -64,9 +65,9 @@ STANDS_HERE = f"""
     WHERE scope_id = ? AND type = ? AND target = ? AND content = ? AND {STANDS}
 """
 
-CHUNK = """
+CHUNK = f"""
     SELECT id, target, content FROM facts
-    WHERE scope_id = ? AND type = ? AND tier IN ({}) AND id > ?
+    WHERE scope_id = ? AND type = ? AND tier IN ({{}}) AND id > ? AND NOT ({IS_PROPOSED})
     ORDER BY id LIMIT 2000
 """
 
@@ -147,7 +148,8 @@ def selected_spec_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str
     with store.reader() as reader, reader.db.snapshot():
         yield TITLE, 0
         done, label = 0, None
-        for some in in_chunks(keys, BATCH):
+        proposed = {key for (key,) in reader.db.rows(f"SELECT id FROM facts WHERE {IS_PROPOSED}")}
+        for some in in_chunks([key for key in keys if key not in proposed], BATCH):
             for fact in reader.facts.by_ids(some):
                 if fact.scope != label:
                     label = fact.scope

@@ -29,6 +29,7 @@ from hermes_memory_store.items.kinds import (
     to_file_value,
 )
 from hermes_memory_store.items.origin_rows import PortableOrigin, parse_portable_origin
+from hermes_memory_store.items.tier_columns import IS_PROPOSED
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import (
     ALLOWED,
@@ -72,7 +73,7 @@ SCOPES = f"""
 
 FACT_ROWS = f"""
     SELECT {FACT_COLUMNS}, s.label, a.kind, a.name, r.times, r.last_at
-    FROM facts f JOIN scopes s ON s.id = f.scope_id JOIN actors a ON a.id = f.actor_id
+    FROM (SELECT * FROM facts WHERE NOT ({IS_PROPOSED})) f JOIN scopes s ON s.id = f.scope_id JOIN actors a ON a.id = f.actor_id
     LEFT JOIN reads r ON r.fact_id = f.id
 """
 

@@ -16,6 +16,11 @@ COOLED_BY_PRESSURE = "pressure"
 QUARANTINE_PREFIX = "quarantine:"
 """Begins what is said of a fact that waits for a person; the rule it fell under follows."""
 
+PROPOSED = "proposed"
+"""The rule of what is not suspicious, and waits for a person's leave: `conversations/proposals.py`."""
+
+IS_PROPOSED = f"tier = 'quarantined' AND cooled_by IS '{QUARANTINE_PREFIX}{PROPOSED}'"
+
 IS_COOLED_BY = "tier = 'cold' AND cooled_by = ?"
 
 REPLACED_FACTS = "SELECT uid FROM facts WHERE superseded_by = ?"

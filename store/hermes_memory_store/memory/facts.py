@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sqlite3
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -38,6 +38,7 @@ from hermes_memory_store.items.name_keys import UNSCOPED, Names, to_theme_name
 from hermes_memory_store.items.origin_rows import require_turns_of_theme
 from hermes_memory_store.items.tier_columns import (
     FACTS_OF_CHAIN,
+    PROPOSED,
     archived_columns,
     cold_columns,
     find_waiting_rule,
@@ -238,12 +239,12 @@ class Facts:
         )
 
     @retry_without_index
-    def _hold(self, write: AdmittedWrite) -> WriteResult:
+    def _hold(self, write: AdmittedWrite, **attributes: Any) -> WriteResult:
         """Quarantine a fact, or its parts: each replaces nothing and no agent sees it."""
         with self._db.write_transaction() as conn:
             change, theme, label, _ = self._begin(conn, write)
             scope = change.scope_for_writing(theme.id, label)
-            uids_held = hold_fact(change, theme.id, scope, write.admission, write.source)
+            uids_held = hold_fact(change, theme.id, scope, write.admission, write.source, **attributes)
             seqs = change.record()
             facts = to_facts(self._names, self._load_rows(conn, uids_held))
             gauge = present_gauge(conn, theme)
@@ -276,6 +277,7 @@ class Facts:
         session: Session | None = None,
         source: str | None = None,
         origin: Origin | None = None,
+        attributes: Mapping[str, Any] | None = None,
     ) -> Fact:
         """Hold a suspicious fact until a person approves or rejects it: it replaces nothing and no agent sees it.
 
@@ -284,6 +286,7 @@ class Facts:
         :param why: the rule that matched, for the record
         :param source: the program it came from; the session's source unless given
         :param origin: as for `write`
+        :param attributes: of the fact, as of `Mutation.insert_fact`
         :raises ThemeInvalid: NotationError, ContentTooLong, UnsafeText, ArgumentError, SecretRefused, NameRefused;
             nothing was changed then
         """
@@ -297,7 +300,8 @@ class Facts:
             author = actor or (Actor("session", session.name) if session else PERSON)
             facts = tuple(AdmittedFact(fact.said, why) for fact in admission.facts)
             admission = replace(admission, facts=facts, suspicion=Suspicion(why, why))
-            return self._hold(AdmittedWrite(admission, theme, policy, label, author, session, source, origin)).fact
+            write = AdmittedWrite(admission, theme, policy, label, author, session, source, origin)
+            return self._hold(write, **attributes or {}).fact
 
     def quarantine_queue(self, theme: str | None = None) -> builtins.list[QuarantinedFact]:
         """Return the quarantined facts of one theme or of all, newest first, at most 1,000. :raises UnknownTheme:"""
@@ -707,7 +711,7 @@ def restore_rule(change: Mutation, row: FactRow) -> dict[str, Any] | None:
     columns = restored_columns()
     rule = find_waiting_rule(row)
     if rule is not None:
-        columns["verdict"] = APPROVED + rule
+        columns["verdict"] = None if rule == PROPOSED else APPROVED + rule
     return columns
 
 

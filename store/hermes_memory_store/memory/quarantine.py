@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.clock import DAY_MS, format_iso_time
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicion
 from hermes_memory_store.intake.intake import Admission
@@ -16,9 +16,10 @@ from hermes_memory_store.items.fact_pages import to_facts
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import READ_COLUMNS, Mutation
 from hermes_memory_store.items.name_keys import Names, ScopeKey
-from hermes_memory_store.items.tier_columns import find_waiting_rule, quarantined_columns
+from hermes_memory_store.items.tier_columns import PROPOSED, find_waiting_rule, quarantined_columns
 from hermes_memory_store.memory.sources import client_source
-from hermes_memory_store.model import Millis, QuarantinedFact, Tier
+from hermes_memory_store.model import Fact, Millis, QuarantinedFact, Tier
+from hermes_memory_store.uids import parse_uid
 from hermes_memory_themes import Policies
 
 MAX_QUARANTINED_LISTED = 1_000
@@ -45,7 +46,6 @@ NEWEST_QUARANTINED = f"""
     ORDER BY f.created_at DESC, f.id DESC
 """
 
-
 UPGRADED_AT = "SELECT coalesce(max(unixepoch(applied_at)), 0) * 1000 FROM _sqlite_migrations"
 """When the store was last brought up to date, UTC milliseconds: the days of what waited before begin then."""
 
@@ -61,18 +61,20 @@ def hold_fact(
     scope: ScopeKey,
     admission: Admission,
     source: str | None = None,
-    *,
-    line: int | None = None,
+    **attributes: Any,
 ) -> list[bytes]:
-    """Quarantine a fact, or its parts, within a running change; return their uids. One that waits already stays."""
+    """Quarantine a fact, or its parts, within a running change; return their uids. One that waits already stays.
+
+    :param attributes: as of `insert_fact`
+    """
     assert admission.suspicion is not None
     uids_held = []
     for admitted in admission.facts:
         place = (scope.id, admitted.said.type.value, admitted.said.target, admitted.said.content)
         waiting_row = change.conn.execute(WAITING_ALREADY, place).fetchone()
         if waiting_row is None:
-            columns: dict[str, Any] = quarantined_columns(admission.suspicion.rule) | {"source": source, "line": line}
-            row = change.insert_fact(theme_id, scope, admitted, **columns)
+            columns: dict[str, Any] = quarantined_columns(admission.suspicion.rule) | {"source": source}
+            row = change.insert_fact(theme_id, scope, admitted, **columns, **attributes)
             waiting_row = (row.uid,)
         uids_held.append(waiting_row[0])
     return uids_held
@@ -92,19 +94,32 @@ def load_quarantine(db: Db, names: Names, policies: Policies, theme: str | None,
         rule = find_waiting_rule(FactRow(*columns[: len(FactRow._fields)])) or ""
         since = Millis(fact.created_at if at is None else at)
         days = policies.for_theme(fact.theme).review_days
-        is_overdue = days > 0 and max(since, upgraded_at) < now - days * DAY_MS
+        is_overdue = days > 0 and rule != PROPOSED and max(since, upgraded_at) < now - days * DAY_MS
+        said = find_said_line(db, fact) if rule == PROPOSED else ""
         queue.append(
-            QuarantinedFact(fact, rule, source, since, is_cleared(rule, fact.target, fact.content), is_overdue)
+            QuarantinedFact(fact, rule, source, since, is_cleared(rule, fact.target, fact.content), is_overdue, said)
         )
     return queue
 
 
+def find_said_line(db: Db, fact: Fact) -> str:
+    """Return who said, when, what a fact was proposed for: the line of the message; empty where it is erased."""
+    uid = parse_uid(fact.origin.turns[0]) if fact.origin.turns else b""
+    role, at, text = db.row("SELECT role, at, content FROM turns WHERE uid = ?", (uid,)) or ("", 0, "")
+    line = next((line for line in text.splitlines() if fact.content in line), text)
+    return f"{role}, {format_iso_time(at)[:10]}: {' '.join(line.split())[:400]}" if text else ""
+
+
 def fold_waiting(queue: Iterable[QuarantinedFact]) -> list[list[QuarantinedFact]]:
-    """Return what waits by its kind, each newest first: what no rule holds any more first, what has waited long last."""
+    """Return what waits by its kind, each newest first: what no rule holds any more first, then what has waited long, then
+    proposals."""
     kinds: dict[tuple[str, str, str, bool], list[QuarantinedFact]] = {}
     for entry in queue:
         kinds.setdefault(entry.kind, []).append(entry)
-    return sorted(kinds.values(), key=lambda alike: (not alike[0].is_cleared, alike[0].is_overdue, -alike[0].at))
+    return sorted(
+        kinds.values(),
+        key=lambda alike: (alike[0].why == PROPOSED, not alike[0].is_cleared, alike[0].is_overdue, -alike[0].at),
+    )
 
 
 @lru_cache(maxsize=MAX_QUARANTINED_LISTED)

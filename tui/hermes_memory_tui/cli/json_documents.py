@@ -149,6 +149,7 @@ def quarantined_json(quarantined: QuarantinedFact) -> dict[str, Any]:
         "fact": fact_json(quarantined.fact),
         "why": quarantined.why,
         "what": explain_rule(quarantined.why),
+        "said": quarantined.said,
         "source": quarantined.source,
         "at": format_iso_time(quarantined.at),
         "cleared": quarantined.is_cleared,

@@ -319,10 +319,12 @@ def count_traces(calls: Iterable[Call], now: int) -> dict[tuple[str, str], tuple
     return {key: tuple(cells) for key, cells in traces.items()}
 
 
-def find_waiting(store: Store, themes: Iterable[ThemeSummary]) -> Iterable[NowNote]:
+def find_waiting(store: Store, themes: Sequence[ThemeSummary]) -> Iterable[NowNote]:
     quarantined = display_formats.quarantined_count(themes)
     if quarantined:
         yield NowNote(f"{pluralise(quarantined, 'fact')} quarantined", "review")
+    if proposed := sum(theme.proposed for theme in themes):
+        yield NowNote(f"{pluralise(proposed, 'fact')} proposed", "review")
     conflicts = len(store.sync.standing.conflicts())
     if conflicts:
         yield NowNote(f"{pluralise(conflicts, 'conflict')} with the team", "team")

@@ -159,7 +159,8 @@ def fit_middle(text: str, width: int) -> str:
 
 
 def quarantined_count(themes: Iterable[ThemeSummary]) -> int:
-    return sum(theme.facts.get(Tier.QUARANTINED, 0) for theme in themes)
+    """Count the suspicious facts that wait; a proposal is none."""
+    return sum(theme.facts.get(Tier.QUARANTINED, 0) - theme.proposed for theme in themes)
 
 
 TICKS = "▁▂▃▄▅▆▇█"

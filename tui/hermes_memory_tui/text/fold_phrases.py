@@ -88,7 +88,10 @@ def is_backfill_fold(fold: ChangeFold) -> bool:
 def explain_waiting(entry: QuarantinedFact) -> str:
     """Explain why a fact waits: "tells the reader to drop its instructions"."""
     from hermes_memory_store.intake.detector import explain_rule
+    from hermes_memory_store.items.tier_columns import PROPOSED
 
+    if entry.why == PROPOSED:
+        return PROPOSED
     if entry.is_cleared:
         return "no rule of this version holds it any more"
     return explain_rule(entry.why) + (", and has waited long" if entry.is_overdue else "")

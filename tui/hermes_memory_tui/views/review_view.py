@@ -1,4 +1,4 @@
-"""Review: quarantined facts that read like an instruction to the agent that would recall them."""
+"""Review: quarantined facts that read like an instruction to the agent that would recall them, and proposed ones."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.intake.detector import explain_rule
 from hermes_memory_store.intake.intake import RULE_SOURCE
+from hermes_memory_store.items.tier_columns import PROPOSED
 from hermes_memory_store.memory.quarantine import MOST_ALIKE, fold_waiting
 from hermes_memory_store.model import Fact, LiftedRule, QuarantinedFact, Rule, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
@@ -146,12 +147,14 @@ class ReviewView(BaseView[ReviewQueue]):
     def _to_rows(self, alike: Sequence[QuarantinedFact]) -> list[GridRow]:
         """Return facts that wait for the same as a row each, below one for all where there are many."""
         rows = [to_row(self.COLUMNS, entry.fact.uid, entry, self) for entry in alike]
-        if len(alike) <= MOST_ALIKE:
+        is_proposed = alike[0].why == PROPOSED
+        if len(alike) <= MOST_ALIKE and not is_proposed:
             return rows
         kind = WaitingKind(alike[0])
-        is_open = kind in self._unfolded
+        is_open = (kind in self._unfolded) is not is_proposed
         ago, hue, source, _, rule = rows[0].cells
-        text = f"{'▾' if is_open else '▸'} {display_formats.pluralise(len(alike), 'fact')} alike"
+        title = f"proposed for {to_printable(alike[0].fact.theme)}" if is_proposed else "alike"
+        text = f"{'▾' if is_open else '▸'} {display_formats.pluralise(len(alike), 'fact')} {title}"
         return [GridRow(kind, (ago, hue, source, GridCell(text, bold=True), rule)), *(rows if is_open else ())]
 
     def notation_cell(self, fact: Fact) -> GridCell:
@@ -193,9 +196,10 @@ class ReviewView(BaseView[ReviewQueue]):
         if entry is None or self.data is None:
             return "review", self._rules()
         fact, now = entry.fact, self.memory.now()
+        heading = "proposed" if entry.why == PROPOSED else "quarantined"
         if isinstance(key, WaitingKind):
             alike = [entry.fact for entry in self.data.waiting if WaitingKind(entry) == key]
-            return "quarantined", [
+            return heading, [
                 Content.styled(f"{display_formats.pluralise(len(alike), 'fact')} alike", "bold"),
                 labelled_value("rule", Content.styled(to_printable(explain_waiting(entry)), "$warning")),
                 labelled_value("source", to_printable(entry.source or "unknown")),
@@ -205,12 +209,14 @@ class ReviewView(BaseView[ReviewQueue]):
                 Content(""),
                 key_hint_line(("enter", "unfold"), ("A", "approve all"), ("D", "reject all")),
             ]
-        return "quarantined", [
+        return heading, [
             Content.styled(f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
             Content(to_printable(fact.content)),
             Content(""),
             labelled_value("rule", Content.styled(to_printable(explain_waiting(entry)), "$warning")),
             labelled_value("source", to_printable(entry.source or "unknown")),
+            *([labelled_value("said", to_printable(entry.said))] if entry.said else []),
+            *([labelled_value("session", to_printable(fact.origin.title or ""))] if entry.said else []),
             labelled_value("author", display_formats.author_name(fact)),
             labelled_value("words", to_printable(format_voice(fact.origin) or "unknown")),
             labelled_value("theme", to_printable(fact.theme)),

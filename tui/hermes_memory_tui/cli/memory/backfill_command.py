@@ -48,6 +48,7 @@ MOST_SKIPPED = 5
 @click.option("--undo", is_flag=True, help="Erase what the newest run brought in; a later one may bring it again.")
 @click.option("--dry-run", is_flag=True, help="Show the plan, without bringing anything in.")
 @click.option("--keep/--no-keep", default=None, help="Bring in later sessions daily, or not; asked otherwise.")
+@click.option("--propose/--no-propose", default=True, help="Propose what messages state as facts, for review, or not.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @add_common_options
 @pass_settings
@@ -60,13 +61,15 @@ def backfill_command(
     undo: bool,
     dry_run: bool,
     keep: bool | None,
+    propose: bool,
     yes: bool,
 ) -> None:
     """Read the sessions that agents' hosts keep on this disk, and keep what was said in them, each message once.
 
     Hosts delete them in time, Claude Code and Gemini CLI after 30 days. What you and the agent said becomes captured messages of
     the projects they belong to: with secrets masked, without what tools returned. It can be stopped and run again at any time.
-    What was paused, switched off in a folder, or purged stays out.
+    What was paused, switched off in a folder, or purged stays out. Sentences of captured messages that decide, forbid, prescribe
+    or name a value are then proposed as facts, which wait in `review`.
     """
     from hermes_memory_bridge.backfill.disk_sessions import find_disk_sessions
     from hermes_memory_bridge.backfill.history import History, HistoryReport, Wanted
@@ -97,9 +100,14 @@ def backfill_command(
     if not settings.as_json:
         print_plan(plan)
     if plan.sessions and not dry_run:
-        ask_first(settings, f"Bring in {format_quantity(plan.messages, 'message')}?", yes=yes)
+        purpose = ", and propose facts for your review" if propose else ""
+        ask_first(settings, f"Bring in {format_quantity(plan.messages, 'message')}{purpose}?", yes=yes)
         with settings.store(creating=True) as store, progress_bar("sessions") as progress:
             report = History(store, wanted, found).bring(plan, progress)
+    if propose and not dry_run and not is_store_missing(settings.path()):
+        with settings.store(writing=True) as store:
+            themes = report.themes if is_narrow else store.names.all_themes()
+            report.proposed = sum(len(store.proposals.propose(theme)) for theme in themes)
     if settings.as_json:
         print_document({**plan_json(plan), "dry_run": dry_run, **report_json(report), "erased": 0, "unreached": []})
     elif plan.sessions and not dry_run:
@@ -107,6 +115,8 @@ def backfill_command(
         unanswered = set(hosts) - load_capture_switch(settings.path()).history.keys()
         if keep is None and not yes and not is_narrow and unanswered:
             keep = click.confirm("Bring in later sessions, too, daily and where no hook does?", default=False)
+    if report.proposed and not settings.as_json:
+        click.echo(f"{format_quantity(report.proposed, 'fact')} proposed: hermes-memory-tui review shows them")
     if keep is not None and not dry_run:
         keep_history(settings.path(), hosts, started if keep else 0)
 
@@ -175,4 +185,5 @@ def plan_json(plan: HistoryPlan) -> dict[str, Any]:
 
 
 def report_json(report: HistoryReport) -> dict[str, int]:
-    return {"sessions": report.sessions, "messages": report.messages, "refused": report.refused}
+    counts = {"sessions": report.sessions, "messages": report.messages, "refused": report.refused}
+    return counts | {"proposed": report.proposed}

@@ -11,6 +11,7 @@ import click
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.intake.intake import RULE_SOURCE
+from hermes_memory_store.items.tier_columns import PROPOSED
 from hermes_memory_store.memory.quarantine import MOST_ALIKE, fold_waiting
 from hermes_memory_store.memory.second_look import PastFinding
 from hermes_memory_store.memory.sources import session_source
@@ -34,7 +35,7 @@ LIFTED_OFTEN = 5
 """Alarms of a rule that a person lifted in a theme before its silence is proposed: a habit, and no exception."""
 
 QUARANTINED = Listing(
-    fields=(*FACT_FIELDS, "why", "what", "source", "at", "cleared", "overdue"),
+    fields=(*FACT_FIELDS, "why", "what", "source", "at", "cleared", "overdue", "said"),
     shown=("uid", "at", "theme", "source", "what", "type", "target", "content"),
 )
 
@@ -64,7 +65,7 @@ SAID = {
 @add_common_options
 @click.pass_context
 def review_command(ctx: click.Context, again: bool) -> None:
-    """Review suspicious facts that agents wrote: list, approve or reject them.
+    """Review suspicious facts that agents wrote, and proposed ones: list, approve or reject them.
 
     Without a subcommand the quarantined facts are listed. --again looks through everything that came in before, and
     changes nothing: edit, archive or purge what should not stand.
@@ -176,7 +177,8 @@ def print_quarantined(quarantined: list[QuarantinedFact], *, unfolded: bool) -> 
     """Print quarantined facts: author, source and reason, and below that the fact; of many alike the newest."""
     length = distinct_uid_length([row.fact.uid for row in quarantined])
     for alike in fold_waiting(quarantined):
-        shown = alike if unfolded or len(alike) <= MOST_ALIKE else alike[:1]
+        is_short = len(alike) <= MOST_ALIKE or alike[0].why == PROPOSED
+        shown = alike if unfolded or is_short else alike[:1]
         for row in shown:
             when, source = format_iso_time(row.at)[:16].replace("T", " "), row.source or format_way(row.fact.origin)
             print_hanging(
@@ -185,7 +187,9 @@ def print_quarantined(quarantined: list[QuarantinedFact], *, unfolded: bool) -> 
             )
             scope = f"  ({to_printable(row.fact.scope)})" if row.fact.scope else ""
             print_hanging("    ", to_printable(row.fact.notation) + scope)
-            if row.fact.origin.voice is not None:
+            if row.said:
+                print_hanging("    ", to_printable(f"{row.said} ({row.fact.origin.title})"))
+            elif row.fact.origin.voice is not None:
                 print_hanging("    ", f"words {to_printable(format_voice(row.fact.origin) or '')}")
         if len(shown) < len(alike):
             uid = short_uid(alike[0].fact.uid, length)
