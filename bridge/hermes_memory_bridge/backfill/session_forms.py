@@ -30,7 +30,7 @@ from hermes_memory_bridge.hook_service.transcripts.transcript_file import (
     parse_document,
     to_message,
 )
-from hermes_memory_store.database import driver
+from hermes_memory_store.database.store_reading import file_size, query_database
 from hermes_memory_store.hosts.host_data import load_host
 from hermes_memory_store.system.file_handles import open_regular
 
@@ -129,12 +129,14 @@ def read_lines(host: str, path: str, _name: str) -> Iterator[TranscriptMessage]:
 
 
 def find_rows(path: str, member: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    open_session_file(path).close()
     for row in query_database(path, member["list"]):
         head = dict(zip(("name", "folder", "branch", "version", "changed_at"), row, strict=True))
         yield {key: value for key, value in head.items() if isinstance(value, int if key == "changed_at" else str)}
 
 
 def read_rows(host: str, path: str, name: str) -> Iterator[TranscriptMessage]:
+    open_session_file(path).close()
     messages = []
     for role, content, at, message_name in query_database(path, load_host(host)["sessions"]["read"], name):
         if content.startswith(JSON_MARK):
@@ -144,39 +146,6 @@ def read_rows(host: str, path: str, name: str) -> Iterator[TranscriptMessage]:
         message = to_message(role, content, {"timestamp": at}, message_name)
         messages += [message] if message is not None else []
     yield from join_messages(messages)
-
-
-def query_database(path: str, sql: str, *parameters: str) -> list[Any]:
-    """Query the database of a host that may be running. Nothing is written, beside it either, and nobody waits for this.
-
-    :raises OSError: it cannot be read now
-    """
-    mode = "mode=ro"
-    if not has_bytes(f"{path}-wal") and not has_bytes(f"{path}-journal"):
-        # To read a file with a log SQLite makes the log's files, unless it is told that nobody changes it.
-        mode += "&immutable=1"
-    elif has_bytes(f"{path}-wal") and not has_bytes(f"{path}-shm"):
-        raise OSError(0, "what its host wrote last lies in a log that it alone can read now")
-    try:
-        with open_session_file(path) as file:
-            before = os.fstat(file.fileno())
-        connection = driver.connect(f"{Path(path).absolute().as_uri()}?{mode}", driver.Connection, timeout=1)
-        try:
-            connection.text_factory = lambda data: data.decode(errors="replace")
-            rows = connection.execute(sql, parameters).fetchall()
-        finally:
-            connection.close()
-    except (driver.Error, UnicodeError) as error:  # its messages quote what stands in a damaged file
-        raise OSError(0, f"its database cannot be read: {error}") from error
-    after = os.stat(path)
-    if "immutable" in mode and (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
-        raise OSError(0, "its host wrote to it while it was read; run this again")
-    return rows
-
-
-def has_bytes(path: str) -> bool:
-    file = Path(path)
-    return file.exists() and file.stat().st_size > 0
 
 
 UNSAID = re.compile(
@@ -204,7 +173,7 @@ def find_task(path: str, _member: dict[str, Any]) -> Iterator[dict[str, Any]]:
         made = find_member(head, "metadata.sessionHistoryOrigin")
         if find_member(made, "mode") in (None, "user"):
             yield {"name": folder.name, "folder": find_member(head, "cwd"), "version": find_member(made, "version")}
-    elif file.name == "ui_messages.json" or not (has_bytes(f"{folder}/ui_messages.json") or ".messages." in file.name):
+    elif file.name == "ui_messages.json" or not (file_size(f"{folder}/ui_messages.json") or ".messages." in file.name):
         listed = folder.parent.parent / "state" / "taskHistory.json"
         tasks = load_json(str(listed)) if listed.exists() else None
         named = [one for one in (tasks if isinstance(tasks, list) else []) if find_member(one, "id") == folder.name]

@@ -28,6 +28,7 @@ Error = sqlite3.Error
 IntegrityError = sqlite3.IntegrityError
 OperationalError = sqlite3.OperationalError
 ProgrammingError = sqlite3.ProgrammingError
+Row = sqlite3.Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

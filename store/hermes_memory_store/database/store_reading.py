@@ -1,4 +1,4 @@
-"""Open a store to read it, without any other part of the store and without leaving a trace beside it.
+"""Open a store, or another program's database, to read it, without leaving a trace beside it; it uses no other part of the store.
 
 SQLite creates files to read a store in WAL mode, so it is opened as what it is at that moment: with its log and the shared memory
 that some process made, or as a file that nobody has open. What fits neither is not read.
@@ -13,7 +13,7 @@ from hermes_memory_store.database import driver
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T")
 
@@ -47,9 +47,8 @@ def read_store(path: str, job: Callable[[driver.Connection], T]) -> T | None:
 
 def run_reading(path: str, mode: str, job: Callable[[driver.Connection], T]) -> T | None:
     """Run a job in one reading transaction; None where the file is no store of this version, or cannot be read."""
-    escaped = "".join(f"%{byte:02x}" if byte in b"%?#" or byte > 126 else chr(byte) for byte in os.fsencode(path))
     try:
-        conn = driver.connect(f"file:{escaped}?mode={mode}", driver.Connection, timeout=BUSY_S)
+        conn = driver.connect(to_reading_uri(path, mode), driver.Connection, timeout=BUSY_S)
     except driver.Error:
         return None
     try:
@@ -60,6 +59,38 @@ def run_reading(path: str, mode: str, job: Callable[[driver.Connection], T]) -> 
         return None  # damaged, locked or of another shape: the bridge says what is wrong
     finally:
         conn.close()
+
+
+def query_database(path: str | os.PathLike[str], sql: str, *parameters: str) -> list[Any]:
+    """Query the database of a program that may be running. Nothing is written, beside it either, and nobody waits for this.
+
+    :raises OSError: it cannot be read now
+    """
+    path = os.path.realpath(path)  # its log lies beside the file, and not beside a link
+    mode, before = "ro", file_stamp(path)
+    if not file_size(f"{path}-wal") and not file_size(f"{path}-journal"):
+        # To read a file with a log SQLite makes the log's files, unless it is told that nobody changes it.
+        mode += "&immutable=1"
+    elif file_size(f"{path}-wal") and not file_size(f"{path}-shm"):
+        raise OSError(0, "what its program wrote last lies in a log that it alone can read now")
+    try:
+        conn = driver.connect(to_reading_uri(path, mode), driver.Connection, timeout=1)
+        try:
+            conn.row_factory = driver.Row
+            conn.text_factory = lambda data: data.decode(errors="replace")
+            rows = conn.execute(sql, parameters).fetchall()
+        finally:
+            conn.close()
+    except (driver.Error, UnicodeError) as error:  # its messages quote what stands in a damaged file
+        raise OSError(0, f"its database cannot be read: {error}") from error
+    if "immutable" in mode and before != file_stamp(path):
+        raise OSError(0, "its program wrote to it while it was read; run this again")
+    return rows
+
+
+def to_reading_uri(path: str, mode: str) -> str:
+    escaped = "".join(f"%{byte:02x}" if byte in b"%?#" or byte > 126 else chr(byte) for byte in os.fsencode(path))
+    return f"file:{escaped}?mode={mode}"
 
 
 def file_stamp(path: str) -> tuple[int, int, int, int] | None:

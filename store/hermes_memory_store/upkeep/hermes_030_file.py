@@ -49,7 +49,7 @@ class Hermes030Fact(NamedTuple):
     content: str
     scope_id: str | None
     status: str
-    superseded_by: str | None
+    successor: str | None
     created_at: int
     updated_at: int
     last_accessed: int | None
@@ -92,13 +92,13 @@ def read_hermes_030_scopes(conn: sqlite3.Connection) -> list[Hermes030Scope]:
 
 def read_hermes_030_facts(conn: sqlite3.Connection) -> Iterator[Hermes030Fact]:
     """Read every fact, oldest first."""
-    sql = f"SELECT {', '.join(Hermes030Fact._fields)} FROM facts ORDER BY created_at, rowid"
-    return (Hermes030Fact(*row) for row in conn.execute(sql))
+    columns = ", ".join(Hermes030Fact._fields).replace("successor", "superseded_by")
+    return (Hermes030Fact(*row) for row in conn.execute(f"SELECT {columns} FROM facts ORDER BY created_at, rowid"))
 
 
 def find_hermes_030_successor(conn: sqlite3.Connection, fact: Hermes030Fact) -> str | None:
     """Find the replacement of a fact, if that was not purged since."""
-    row = conn.execute("SELECT id FROM facts WHERE id = ?", (fact.superseded_by,)).fetchone()
+    row = conn.execute("SELECT id FROM facts WHERE id = ?", (fact.successor,)).fetchone()
     return row[0] if row else None
 
 

@@ -18,6 +18,7 @@ from hermes_memory_tui.cli import COMMANDS, HEADINGS, cli
 from hermes_memory_tui.cli.command_examples import EXAMPLES, PROGRAM, Example
 from hermes_memory_tui.cli.command_runner import run_command_line
 from tests.bridge.backfill.test_backfill import write_others
+from tests.store.test_peer_memories import make_source
 from tests.tui.commands.conftest import COMMAND, Ask
 
 CASES = """
@@ -57,6 +58,8 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
         store.scopes.close("default", "launch")
         store.facts.write("default", "D[cache]: redis")
     (home / "facts.txt").write_text("V[pool]: 20\nD[queue]: none\n")
+    (home / ".claude-mem").mkdir()
+    make_source(home / ".claude-mem", "claude-mem")
     (home / "memory-tests.toml").write_text(CASES)
     shutil.copy(home / ".hermes" / "memory.db", home / "kept.db")
     write_others(home, str(home / "shop"))

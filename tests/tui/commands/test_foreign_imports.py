@@ -12,6 +12,7 @@ import pytest
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.conversations.turn_rows import MAX_TURN
 from tests.store.test_importers import MADE
+from tests.store.test_peer_memories import make_source
 from tests.tui.commands.conftest import Ask, Tell
 
 KEYS = {
@@ -51,6 +52,16 @@ def test_a_memory_comes_in_once(tell: Tell, file: str) -> None:
     assert (again["created"], again["turns"], again["deduplicated"]) == (0, 0, first["created"])
 
 
+def test_a_first_import_goes_where_the_next_commands_of_its_project_look(
+    tell: Tell, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "shop").mkdir()
+    monkeypatch.chdir(home / "shop")
+    first = tell("import", str(MADE / "mem0.json"))
+    assert tell("facts")["total"] == first["created"] == 3
+    assert tell("import", str(MADE / "mem0.json"))["created"] == 0
+
+
 def test_a_theme_and_a_scope_take_everything(tell: Tell) -> None:
     tell("import", str(MADE / "pgvector.csv"), "--theme", "ops", "--scope", "brought")
     assert {fact["scope"] for fact in tell("facts", "--theme", "ops")["facts"]} == {"brought"}
@@ -64,6 +75,17 @@ def test_a_kind_that_is_named_is_taken_at_its_word(ask: Ask, tmp_path: Path, tel
     wrong = ask("import", str(file), "--from", "mem0", "--json")
     assert (wrong.code, wrong.error["code"]) == (1, "import.invalid")
     assert ask("import", str(file), "--from", "spec").code == 1
+
+
+def test_a_program_without_a_file_is_read_where_it_keeps_its_memory(tell: Tell, ask: Ask, home: Path) -> None:
+    nothing = ask("import", "--from", "claude-mem", "--json")
+    assert (nothing.code, nothing.error["code"]) == (1, "import.invalid")
+    assert str(home / ".claude-mem" / "claude-mem.db") in nothing.error["message"]
+    (home / ".claude-mem").mkdir()
+    make_source(home / ".claude-mem", "claude-mem")
+    assert tell("import", "--from", "claude-mem")["created"] == 11
+    unnamed = ask("import", "--json")
+    assert (unnamed.code, unnamed.error["code"]) == (1, "argument.invalid")
 
 
 def test_a_folder_of_something_else_is_taken_only_by_its_name(tell: Tell, ask: Ask, tmp_path: Path) -> None:

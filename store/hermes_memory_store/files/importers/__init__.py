@@ -6,7 +6,7 @@ Read `import_batch.py` first.
 
 from __future__ import annotations
 
-from hermes_memory_store.files.importers.formats import KINDS, detect_format
+from hermes_memory_store.files.importers.formats import KINDS, detect_format, find_usual_place
 from hermes_memory_store.files.importers.import_run import ForeignImportReport, import_foreign_memory
 
-__all__ = ["KINDS", "ForeignImportReport", "detect_format", "import_foreign_memory"]
+__all__ = ["KINDS", "ForeignImportReport", "detect_format", "find_usual_place", "import_foreign_memory"]

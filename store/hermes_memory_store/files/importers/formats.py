@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import database_copies, driver
+from hermes_memory_store.database.store_reading import query_database
 from hermes_memory_store.files.importers import (
     basic_memory,
+    database_memories,
     engram,
     hermes_sqlite,
+    markdown_memories,
     mcp_memory,
     mem0,
     pgvector,
@@ -26,10 +30,24 @@ READERS: dict[str, Callable[[Path, ImportBatch], None]] = {
     "mem0": mem0.read_mem0,
     "engram": engram.read_engram,
     "basic-memory": basic_memory.read_basic_memory,
+    "claude-mem": database_memories.read_claude_mem,
+    "mcp-memory-service": database_memories.read_mcp_memory_service,
+    "claude-code": markdown_memories.read_markdown,
+    "codex": markdown_memories.read_markdown,
 }
 
 KINDS = tuple(READERS)
 """What can be imported, by the name that the command line takes."""
+
+USUAL_PLACES = {
+    "claude-mem": ("CLAUDE_MEM_DATA_DIR", "~/.claude-mem", "claude-mem.db"),
+    "mcp-memory-service": ("MCP_MEMORY_BASE_DIR", "~/.local/share/mcp-memory", "sqlite_vec.db"),
+    "claude-code": ("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),
+    "codex": ("CODEX_HOME", "~/.codex", "memories"),
+}
+"""Where a program keeps its memory: a variable that names the folder, the folder without it, and what is read in it."""
+
+SQLITE = b"SQLite format 3\x00"
 
 HEAD_BYTES = 256 * 1024
 """Bytes that are looked at."""
@@ -51,6 +69,14 @@ DUMP = re.compile(
 )
 
 
+def find_usual_place(kind: str | None) -> Path:
+    """Return where a program keeps its memory. :raises ArgumentError: it has no usual place"""
+    if kind not in USUAL_PLACES:
+        raise errors.ArgumentError(f"name a FILE, or a program with --from: {', '.join(USUAL_PLACES)}", kind)
+    variable, folder, name = USUAL_PLACES[kind]
+    return Path(os.environ.get(variable) or folder).expanduser() / name
+
+
 def detect_format(path: str | Path) -> str | None:
     """Detect the kind of a file or folder; None for none of `KINDS`.
 
@@ -58,14 +84,19 @@ def detect_format(path: str | Path) -> str | None:
     """
     place = Path(path).expanduser()
     if place.is_dir():
+        if kind := markdown_memories.find_folder_kind(place):
+            return kind
         basic_memory.validate_project_folder(place)
         return "basic-memory"
     try:
         with place.open("rb") as stream:
             head = stream.read(HEAD_BYTES)
+        for kind, sql in database_memories.TABLES.items() if head.startswith(SQLITE) else ():
+            if query_database(place, sql):
+                return kind
     except OSError as error:
         raise errors.ImportFileError(f"{place} cannot be read: {error.strerror or error}", place) from error
-    if head.startswith(b"SQLite format 3\x00"):
+    if head.startswith(SQLITE):
         try:
             with database_copies.connect_plainly(place) as conn:
                 return "hermes-memory" if hermes_030_file.is_hermes_030(conn) else None

@@ -82,8 +82,8 @@ def take_hermes_fact(
         )
         return
     attributes: dict[str, Any] = {"uid": hermes_030_uid(to_column_text(fact.id)), "tier": tier}
-    if tier is Tier.SUPERSEDED and fact.superseded_by is not None:
-        attributes |= superseded_columns(hermes_030_uid(to_column_text(fact.superseded_by))) | {"tier": tier}
+    if tier is Tier.SUPERSEDED and fact.successor is not None:
+        attributes |= superseded_columns(hermes_030_uid(to_column_text(fact.successor))) | {"tier": tier}
     if tier is Tier.COLD:
         attributes |= cold_columns(COOLED_BY_CLOSING if fact.scope_id in over else COOLED_BY_PRESSURE) | {"tier": tier}
     if isinstance(fact.access_count, int) and 0 < fact.access_count < 1 << 53:

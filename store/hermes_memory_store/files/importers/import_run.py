@@ -123,11 +123,11 @@ def import_foreign_memory(
     now = int(store.clock())
     try:
         written_at = min(round(source.stat().st_mtime * 1000), now)
+        taken = ImportBatch(kind, intake, theme, theme if one_theme else None, now, written_at)
+        with intake.hold_secrets(), intake.gather_secrets():
+            READERS[kind](source, taken)
     except OSError as error:
-        raise errors.ImportFileError(f"{source} cannot be read: {error.strerror or error}", source) from error
-    taken = ImportBatch(kind, intake, theme, theme if one_theme else None, now, written_at)
-    with intake.hold_secrets(), intake.gather_secrets():
-        READERS[kind](source, taken)
+        raise errors.ImportFileError(f"{source} cannot be read as {kind}: {error.strerror or error}", source) from error
     if taken.refusals and not taken.items:
         first = taken.refusals[0]
         raise errors.ImportFileError(f"nothing of {source} is read as {kind}: {first.place}: {first.error}", source)

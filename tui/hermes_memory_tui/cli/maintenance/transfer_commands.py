@@ -121,9 +121,10 @@ def is_exported_fact(line: str, form: str) -> bool:
 @add_examples(
     ("import facts.txt --dry-run", "what a file would bring"),
     ("import facts.txt --scope launch", "bring it, into a scope"),
+    ("import --from claude-mem --dry-run", "what another program remembers"),
 )
 @click.command("import", short_help="Import facts from a file.")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), required=False)
 @click.option(
     "--from",
     "--format",
@@ -135,19 +136,22 @@ def is_exported_fact(line: str, form: str) -> bool:
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, without writing.")
 @add_common_options
 @pass_settings
-def import_command(settings: CommandSettings, file: Path, kind: str | None, scope: str | None, dry_run: bool) -> None:
+def import_command(
+    settings: CommandSettings, file: Path | None, kind: str | None, scope: str | None, dry_run: bool
+) -> None:
     """Read facts from FILE (- for standard input): MEMORY_SPEC, exported JSON lines, or another program's memory.
 
     Other programs: hermes-memory (its SQLite file), pgvector (a dump or an export of its tables), mcp-memory (its
-    JSONL), mem0 and engram (their JSON), basic-memory (its folder). --theme puts everything into one theme;
-    without it each row of pgvector goes into its own.
+    JSONL), mem0 and engram (their JSON), basic-memory (its folder); claude-mem, claude-code, codex and mcp-memory-service,
+    found by --from without FILE. --theme puts all into one theme; without it each row of pgvector goes into its own.
 
     Importing the same file again changes nothing. An invalid line is reported and does not stop the rest.
     """
     from hermes_memory_store.files.export_import import find_importer, import_file
-    from hermes_memory_store.files.importers import detect_format
+    from hermes_memory_store.files.importers import detect_format, find_usual_place
     from hermes_memory_store.memory.scopes import validate_label
 
+    file = file or find_usual_place(kind)
     is_new = is_store_missing(settings.path())
     with (
         spool_to_disk(file) as readable,
@@ -160,6 +164,7 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
             find_importer(readable)
         elif is_new and not dry_run:
             import_checked(settings, named.enter_context(temporary_store()), readable, kind, scope, True, None)
+            settings.place_theme = None  # of the temporary store, and not yet that of a project in the new one
         if scope is not None:
             validate_label(scope)
         store = named.enter_context(temporary_store() if dry_run and is_new else settings.store(creating=not dry_run))
