@@ -20,8 +20,7 @@ _MODULES = {
     "errors": """
         AmbiguousSession AmbiguousUid ArgumentError BackfillUnconfirmed Conflict ContentTooLong DiskFull FactConflict FileError
         ImportFileError IndexDamaged InputError JournalBroken MemoryFull NameRefused NetworkFileSystem NotFound NotationError
-        NothingToUndo
-        PolicyInvalid QueryError ScopeExists SecretRefused SecretUnconfirmed SourceRefused
+        NothingToUndo PolicyInvalid QueryError ScopeExists SecretRefused SecretUnconfirmed SourceRefused
         StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder StoreReadOnly
         StoreReplaced StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange
         UnknownFact UnknownScope UnknownSession UnknownTheme UnknownToken UnknownTurn UnsafeText

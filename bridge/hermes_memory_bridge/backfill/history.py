@@ -89,7 +89,6 @@ class HistoryReport:
     proposed: int = 0
     """Facts that wait for a person."""
     themes: set[str] = field(default_factory=set)
-    skipped: list[SkippedFile] = field(default_factory=list)
 
 
 class History:
@@ -145,7 +144,8 @@ class History:
         report, run = HistoryReport(), self._store.journal.last_seq() + 1
         for number, disk in enumerate(plan.sessions, 1):
             before = report.messages
-            self._bring_session(disk, report, run)
+            if messages := self.read_new(disk, []):
+                self.bring_messages(disk, messages, report, run)
             report.sessions += report.messages > before
             if progress is not None:
                 progress(number, len(plan.sessions))
@@ -177,10 +177,11 @@ class History:
         messages = list(self._drop_refused(disk, self._read(disk, skipped)))
         journaled = self._store.turns.find_journaled([message.uid for message in messages]) - self._taken_back
         messages = [message for message in messages if message.uid not in journaled]
-        if not messages:
-            return []
-        captured, host_session = self._list_captured(disk), self._store.host_sessions.find(disk.host, disk.name)
-        erased_at = self._store.turns.find_erasure((host_session and host_session.session) or disk.name)
+        captured = self._list_captured(disk) if messages else set()
+        host_session = self._store.host_sessions.find(disk.host, disk.name)
+        erased_at = (
+            self._store.turns.find_erasure((host_session and host_session.session) or disk.name) if messages else 0
+        )
         messages = [message for message in messages if message.at > erased_at]
         return [message for message in messages if (message.role, message.text) not in captured]
 
@@ -215,10 +216,9 @@ class History:
         messages: list[TranscriptMessage] = []
         try:
             messages.extend(read_session(disk.host, disk.path, disk.name))
-            if messages and messages[-1].role == "assistant" and is_growing(disk, now):
-                skipped.append(
-                    SkippedFile(disk.host, disk.path, "its last answer may still grow; run this again later")
-                )
+            changed_at = os.stat(disk.path).st_mtime_ns // 1_000_000 if disk.size else disk.changed_at
+            if messages and messages[-1].role == "assistant" and abs(now - changed_at) < QUIET_MS:
+                skipped.append(SkippedFile(disk.host, disk.path, "its last answer may grow; run this again later"))
                 del messages[-1]
         except OSError as error:
             version = f" (written by version {disk.version})" if disk.version else ""
@@ -248,10 +248,6 @@ class History:
         plan.sampled += 1
         plan.masked += bool(find_masked_spans(passage))
         plan.held += find_suspicion(passage) is not None
-
-    def _bring_session(self, disk: DiskSession, report: HistoryReport, run: int) -> None:
-        if messages := self.read_new(disk, report.skipped):
-            self.bring_messages(disk, messages, report, run)
 
     def bring_messages(self, disk: DiskSession, messages: list[SaidMessage], report: HistoryReport, run: int) -> None:
         """Bring in messages of one session, in one transaction."""
@@ -314,12 +310,6 @@ class SaidMessage:
     """UTC milliseconds."""
     occurrence: int
     """The how manieth of its words in its session, from 1."""
-
-
-def is_growing(disk: DiskSession, now: int) -> bool:
-    """Check whether a host wrote to a session just now. :raises OSError:"""
-    changed_at = os.stat(disk.path).st_mtime_ns // 1_000_000 if disk.size else disk.changed_at
-    return abs(now - changed_at) < QUIET_MS
 
 
 def is_same_project(one: ProjectSighting, other: ProjectSighting) -> bool:

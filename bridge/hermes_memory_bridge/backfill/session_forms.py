@@ -99,8 +99,7 @@ def read_lines(host: str, path: str, _name: str) -> Iterator[TranscriptMessage]:
         to_spoken_text,  # who looks for heads alone needs no tools
     )
 
-    messages: list[TranscriptMessage] = []
-    unknown = 0
+    messages, unknown = list[TranscriptMessage](), 0
     form = load_host(host)["transcript"]
     history_key = form.get("history", "") if isinstance(form, dict) else ""
     said: Counter[tuple[str, str]] = Counter()

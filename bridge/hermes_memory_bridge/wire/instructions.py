@@ -34,7 +34,7 @@ def read_facts(store_path: str, folder: str, **names: Any) -> HotContext | None:
     if facts is None:
         return None
     fitting = facts.within_bytes(MAX_BYTES - len(WORDS) - 2)
-    return fitting if fitting.text_lines else None
+    return fitting if fitting.text else None
 
 
 def to_instructions(facts: HotContext | None) -> str:

@@ -6,11 +6,11 @@ Chosen and packed as the context block is. Nothing is copied, so that the next r
 from __future__ import annotations
 
 import os
-from time import time
+from time import gmtime, strftime, time
 
 from hermes_memory_store.context import fence
 from hermes_memory_store.context.packing import FENCE_TOKENS, LEFT_OUT_TOKENS, count_fitting, format_left_out
-from hermes_memory_store.context.start_choice import ORIGIN_COLUMNS, USES, choose_start_facts
+from hermes_memory_store.context.start_choice import FIRST_WORDS, ORIGIN_COLUMNS, USES, choose_start_facts
 from hermes_memory_store.context.start_situation import find_situation
 from hermes_memory_store.database import driver, store_reading
 from hermes_memory_store.places import place_reading
@@ -62,10 +62,22 @@ SETTLED_MS = 60_000
 """By how much a host's first sign in a session, by its hook or by MCP, may come before the other."""
 
 
+CAPTURED_SESSIONS = """
+    SELECT id, started_at FROM sessions n
+    WHERE theme_id = ? AND name IS NOT ? AND EXISTS (SELECT 1 FROM turns WHERE session_id = n.id) ORDER BY started_at, id
+"""
+
+FEWEST_SESSIONS = 3
+"""With captured messages, from which a start tells of them."""
+
+SESSIONS_TOKENS = 30
+"""What that may take."""
+
+
 class HotContext:
     """What an agent is given at a start."""
 
-    __slots__ = ("costs", "left_out", "text_lines", "theme", "uids")
+    __slots__ = ("costs", "left_out", "sessions", "text_lines", "theme", "uids")
 
     def __init__(self, theme: str, text_lines: list[str], uids: list[str], costs: list[int], left_out: int) -> None:
         """:param costs: tokens of each of the lines, its end included"""
@@ -74,18 +86,21 @@ class HotContext:
         self.uids = uids
         self.costs = costs
         self.left_out = left_out
+        self.sessions: str | None = None
 
     @property
     def tokens(self) -> int:
-        """The tokens of everything given: fence, facts, and the line that counts those left out."""
-        return FENCE_TOKENS + sum(self.costs) + (LEFT_OUT_TOKENS if self.left_out else 0) if self.text_lines else 0
+        """The tokens of everything given: fence, facts, and the lines on those left out and on sessions."""
+        more = (LEFT_OUT_TOKENS if self.left_out else 0) + (SESSIONS_TOKENS if self.sessions else 0)
+        return FENCE_TOKENS + sum(self.costs) + more if self.text else 0
 
     @property
     def text(self) -> str:
         """What the model is given: the facts in their fence; empty without any."""
-        if not self.text_lines:
+        more = [format_left_out(self.left_out)] if self.left_out and self.text_lines else []
+        more += [self.sessions] if self.sessions else []
+        if not self.text_lines + more:
             return ""
-        more = [format_left_out(self.left_out)] if self.left_out else []
         return fence.format_fenced_lines(self.text_lines + more)
 
     def within_bytes(self, *most: int) -> HotContext:
@@ -94,7 +109,9 @@ class HotContext:
 
     def _cut(self, count: int) -> HotContext:
         left_out = self.left_out + len(self.text_lines) - count
-        return HotContext(self.theme, self.text_lines[:count], self.uids[:count], self.costs[:count], left_out)
+        cut = HotContext(self.theme, self.text_lines[:count], self.uids[:count], self.costs[:count], left_out)
+        cut.sessions = self.sessions
+        return cut
 
 
 def read_hot_context(
@@ -149,7 +166,9 @@ def read_instruction_facts(
         if access is None or is_start_heard(ask, client, folder):
             return None
         context = read_theme_context(ask, access, folder, environ, reserved=reserved)
-        return context if context.text_lines else None
+        if token:  # which may forbid to read conversations
+            context.sessions = None
+        return context if context.text else None
 
     return store_reading.read_store(store_path, read)
 
@@ -240,11 +259,12 @@ def read_theme_context(
     if not named.strip() and not has_project_themes:
         theme = place_reading.DEFAULT
         tokens, branches, _ = find_policy(policies, theme)
+    theme_key, now = next((key for (key,) in ask(place_reading.THEME_KEY, (theme,))), None), int(time() * 1000)
     choice = choose_start_facts(
         ask,
         theme,
-        next((key for (key,) in ask(place_reading.THEME_KEY, (theme,))), None),
-        find_situation(ask, folder, int(time() * 1000)),
+        theme_key,
+        find_situation(ask, folder, now),
         (tokens if budget is None else budget) - reserved - FENCE_TOKENS,
         lambda rows: place_hot_facts(ask, rows, theme, folder, branches),
         personal=personal and has_project_themes,
@@ -253,7 +273,29 @@ def read_theme_context(
     )
     uids = [format_uuid(candidate.uid) for candidate in choice.given]
     costs = [candidate.cost for candidate in choice.given]
-    return HotContext(theme, choice.lines, uids, costs, len(choice.left_out))
+    context = HotContext(theme, choice.lines, uids, costs, len(choice.left_out))
+    context.sessions = describe_sessions(ask, theme_key, now)
+    return context
+
+
+def describe_sessions(ask: Ask, theme_key: int | None, now: int, session: str | None = None) -> str | None:
+    """Return a line on the sessions that were captured in a theme before `session`; None where there are few."""
+    rows = ask(CAPTURED_SESSIONS, (theme_key, session))
+    if len(rows) < FEWEST_SESSIONS:
+        return None
+    since, (last, last_at) = gmtime(rows[0][1] / 1000), rows[-1]
+    year = "" if since.tm_year == gmtime(now / 1000).tm_year else f" {since.tm_year}"
+    head = f"({len(rows)} sessions since {strftime('%d %b', since).lstrip('0')}{year}"
+    from hermes_memory_store.notation.token_estimate import estimate_tokens  # here, not above: few need it
+
+    content = next((content for (content,) in ask(FIRST_WORDS, (last,))), "")
+    text, days = fence.to_shown_line(" ".join(content[:4_000].split())), (now - last_at) // 86_400_000
+    for width in (60, 45, 30, 15) if text else ():
+        words = text if len(text) <= width else f"{text[:width].rstrip()}…"
+        line = f"{head}; last ({f'{days} d' if days else 'today'}): {words})"
+        if estimate_tokens(line) <= SESSIONS_TOKENS:
+            return line
+    return f"{head})"
 
 
 def place_hot_facts(

@@ -59,6 +59,12 @@ NEAR_SCOPE = 0.5
 COLD_SCOPES, MOST_COLD, MOST_CONSTRAINTS = 3, 24, 40
 """Scopes whose cold facts are candidates; facts of each type of one; cold constraints among which critical ones are found."""
 
+FIRST_WORDS = """
+    SELECT CASE WHEN verdict IS NULL AND origin_id IS NOT NULL THEN content ELSE '' END FROM turns
+    WHERE session_id = ? AND role = 'user' ORDER BY id LIMIT 1
+"""
+"""Of a session; empty where they may be kept from agents."""
+
 USES = ("u.given, u.used", "LEFT JOIN fact_uses u ON u.fact_id = f.id")
 """Columns and join that stores before version 9 lack."""
 

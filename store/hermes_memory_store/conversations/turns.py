@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.clock import DAY_MS, Clock, format_iso_time
+from hermes_memory_store.clock import Clock, format_iso_time
+from hermes_memory_store.context.hot_context import describe_sessions
 from hermes_memory_store.conversations.turn_rows import (
     IN_ORDER,
     ROWS,
@@ -60,7 +61,7 @@ from hermes_memory_store.find.ranking import (
     text_terms,
 )
 from hermes_memory_store.find.text_scan import scan_turns
-from hermes_memory_store.find.turn_sentences import SPEAKER, format_day
+from hermes_memory_store.find.turn_sentences import SPEAKER
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.intake.intake import AdmittedTurn, Intake
 from hermes_memory_store.items.journal import OF_HISTORY, Journal, JournalEntry, redact_journal
@@ -69,7 +70,6 @@ from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.items.tier_columns import IS_PROPOSED
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
-from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 from hermes_memory_store.upkeep.waiting_erasure import erase_messages_from_waiting
@@ -131,8 +131,6 @@ BROUGHT_BY_RUNS = f"""
     WHERE t.{OF_HISTORY} AND run IS NOT NULL
 """
 
-OF_RUN = f"op = 'capture' AND {OF_HISTORY} AND uid IN (SELECT uid FROM turns)"
-
 FORGET_READ = "DELETE FROM host_turns WHERE turn_uid = ?"
 
 HITS = (
@@ -141,19 +139,6 @@ HITS = (
 
 OF_ORIGINS = " AND EXISTS (SELECT 1 FROM turns t WHERE t.id = turns_text.rowid AND t.origin_id IN ({}))"
 
-
-CAPTURED_SESSIONS = """
-    SELECT id, started_at FROM sessions n
-    WHERE theme_id = ? AND name IS NOT ? AND EXISTS (SELECT 1 FROM turns WHERE session_id = n.id) ORDER BY started_at, id
-"""
-
-FIRST_WORDS = f"{ROWS} WHERE t.session_id = ? AND t.role = 'user' ORDER BY t.id LIMIT 1"
-
-FEWEST_SESSIONS = 3
-"""With captured messages, from which a start tells of them."""
-
-SESSIONS_TOKENS = 30
-"""What that may take."""
 
 MAX_NAMED = 20
 """Turns that one fact may be said to come from."""
@@ -278,11 +263,9 @@ class Turns:
 
     def find_erasure(self, session: str) -> int:
         """Return when the newest of a session's erased turns was captured, backfills' left aside; 0 where there is none."""
-        sql = (
-            "SELECT max(at) FROM journal WHERE op = 'capture' AND after IS NULL AND actor_id IN"
-            f" (SELECT id FROM actors WHERE kind = 'session' AND name = ?) AND (origin_id IS NULL OR NOT {OF_HISTORY})"
-        )
-        return self._db.value(sql, (session,)) or 0
+        sql = f"SELECT max(at) FROM journal WHERE op = 'capture' AND after IS NULL AND (origin_id IS NULL OR NOT {OF_HISTORY})"
+        of_session = "actor_id IN (SELECT id FROM actors WHERE kind = 'session' AND name = ?)"
+        return int(self._db.value(f"{sql} AND {of_session}", (session,)) or 0)
 
     def find_taken_back(self) -> set[bytes]:
         """Return the turns that `take_back` erased last, and that were not brought again since."""
@@ -323,12 +306,9 @@ class Turns:
         return len(admitted)
 
     def find_newest_run(self, where: str = "") -> tuple[int, int] | None:
-        """Return the number of the newest run of which turns are left, and its last row.
-
-        :param where: SQL on the rows of the journal, beginning with AND
-        """
-        sql = "SELECT json_extract(after, '$.run') run, seq FROM journal WHERE run IS NOT NULL"
-        return self._db.row(f"{sql} AND {OF_RUN}{where} ORDER BY seq DESC LIMIT 1")
+        """Return the number of the newest run of which turns are left, and its last row. :param where: AND …, of its rows"""
+        sql = f"SELECT json_extract(after, '$.run') run, seq FROM journal WHERE op = 'capture' AND {OF_HISTORY}{where}"
+        return self._db.row(f"{sql} AND run > 0 AND uid IN (SELECT uid FROM turns) ORDER BY seq DESC LIMIT 1")
 
     def describe_run(self, run: int) -> str:
         """Say what a run brought that is left, and when it began."""
@@ -418,21 +398,7 @@ class Turns:
 
         :param session: the name of the one that starts
         """
-        rows = self._db.kept_rows()(CAPTURED_SESSIONS, (self._names.theme_or_none(theme), session))
-        if len(rows) < FEWEST_SESSIONS:
-            return None
-        now, (last, last_at) = self._clock(), rows[-1]
-        head = f"({len(rows)} sessions since {format_day(Millis(rows[0][1]), now)}"
-        row = self._db.row(FIRST_WORDS, (last,))
-        if row is None or not is_for_agents(row[5], row[7], row[8]):
-            return f"{head})"
-        text = safe_text.to_printable(" ".join(row[5][:READ].split()))
-        age = f"{days} d" if (days := (now - last_at) // DAY_MS) else "today"
-        for width in (60, 45, 30, 15):
-            words = text if len(text) <= width else f"{text[:width].rstrip()}…"
-            if count_tokens(line := f"{head}; last ({age}): {words})") <= SESSIONS_TOKENS:
-                return line
-        return f"{head})"
+        return describe_sessions(self._db.kept_rows(), self._names.theme_or_none(theme), self._clock(), session)
 
     def note(self) -> str | None:
         """Return the note to show beside search results when the index of turns is damaged, else None."""

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_memory_store.access.credentials import Rights
 from hermes_memory_store.context.fence import HEAD, to_shown_line
 from hermes_memory_store.context.hot_context import (
     DEFAULT_POLICY,
@@ -26,7 +27,7 @@ from hermes_memory_store.context.packing import FENCE_TOKENS, LEFT_OUT_TOKENS, f
 from hermes_memory_store.context.start_choice import BINDING
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION, load_schemas
 from hermes_memory_store.database.store_reading import KNOWN_STORE
-from hermes_memory_store.model import FactType
+from hermes_memory_store.model import FactType, Origin, Way
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
@@ -285,3 +286,26 @@ def test_reading_imports_no_store() -> None:
     )
     heavy = [name for name in modules.split() if name.count(".") > 1 and not name.partition(".")[2].startswith(light)]
     assert (heavy, slow) == ([], "set()"), ran.stderr
+
+
+def test_a_start_without_a_bridge_tells_of_captured_sessions(tmp_path: Path) -> None:
+    path, environ = tmp_path / "memory.db", {"HERMES_HOME": "/nowhere"}
+    with Store.open(path) as store:
+        for topic in ("cache", "queue", "tables"):
+            assert read_instruction_facts(str(path), "/nowhere", theme="ops", environ=environ) is None
+            session = store.sessions.open("ops", topic)
+            store.turns.add("ops", "user", f"Move the {topic}, please.", session=session, origin=Origin(way=Way.HOOK))
+        line = store.turns.describe_sessions("ops")
+        assert str(line).endswith("; last (today): Move the tables, please.)")
+        for context in (
+            read_hot_context(str(path), "/nowhere", theme="ops", environ=environ),
+            read_instruction_facts(str(path), "/nowhere", theme="ops", environ=environ),
+        ):
+            assert context is not None
+            assert (context.text.splitlines()[1:], context.tokens) == ([f"| {line}"], 40)
+        _, token = store.credentials.add("reader", "ops", Rights.parse("read,tool:memory_status"))
+        assert read_instruction_facts(str(path), "/nowhere", token=token, environ=environ) is None
+        store.facts.write("ops", "V[port]: 5432")
+        context = read_hot_context(str(path), "/nowhere", theme="ops", environ=environ)
+        assert context is not None
+        assert context.text.splitlines()[1:] == ["| V[port]: 5432", f"| {line}"]

@@ -84,7 +84,7 @@ def test_undo_of_a_backfill_asks_and_takes_it_back_whole(
     for options in ([], ["--json"], ["--last", "2"]):
         refused = ask("undo", *options).err
         assert what in refused
-        assert "run `hermes-memory-tui backfill --undo --yes` for that" in refused
+        assert "run hermes-memory-tui backfill --undo --yes for that" in refused
     assert f"would be erased: {what}" in ask("undo", "--dry-run").out
     assert f"would be erased: {what}" in ask("undo", "--change", "3", "--dry-run").out
     assert f"erased: {what}" in at_terminal(db, "y\n", "undo")

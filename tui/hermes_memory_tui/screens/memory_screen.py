@@ -16,14 +16,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
-from hermes_memory_store.errors import (
-    BackfillUnconfirmed,
-    NothingToUndo,
-    SecretUnconfirmed,
-    StoreError,
-    UndoConflict,
-    UnsafeText,
-)
+from hermes_memory_store import errors
+from hermes_memory_store.errors import NothingToUndo, SecretUnconfirmed, StoreError, UndoConflict, UnsafeText
 from hermes_memory_store.model import Fact, Scope
 from hermes_memory_store.safe_text import pluralise, to_printable
 from hermes_memory_tui.dialogs.screen_guard import GuardedScreen
@@ -158,21 +152,17 @@ class MemoryScreen(GuardedScreen[None]):
     def show_error(self, error: StoreError) -> None:
         """Show the person why an action failed."""
         message = str(error)
-        if isinstance(error, BackfillUnconfirmed):
+        if isinstance(error, errors.BackfillUnconfirmed):
             from hermes_memory_tui.dialogs.question import Question
             from hermes_memory_tui.model.memory import unreached_copies_note
 
-            def erase() -> ActionResult:
-                return self.memory.run_write(
-                    lambda store: store.turns.take_back(error.value),
-                    lambda answer: (
-                        f"{pluralise(answer[0], 'message')} of a backfill erased{unreached_copies_note(answer)}"
-                    ),
-                    back="`backfill` brings them in again.",
-                )
-
-            question = Question("undo a backfill", [Content(message)], alarm=True)
-            self.ask_then(question, lambda _: self.writes.run(erase))
+            erase = partial(
+                self.memory.run_write,
+                lambda store: store.turns.take_back(error.value),
+                lambda answer: f"{pluralise(answer[0], 'message')} of a backfill erased{unreached_copies_note(answer)}",
+                back="`backfill` brings them in again.",
+            )
+            self.ask_then(Question("undo a backfill", [Content(message)], alarm=True), lambda _: self.writes.run(erase))
             return
         if isinstance(error, UndoConflict | NothingToUndo):
             from hermes_memory_tui.text.undo_refusals import format_refusal

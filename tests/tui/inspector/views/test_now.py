@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.message_pump import MessagePump
 
+from hermes_memory_store.clock import system_clock
 from hermes_memory_store.memory.sessions import LEASE_MS
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
@@ -21,6 +23,7 @@ from hermes_memory_tui.system.palettes import DEFAULT_LOOK
 from hermes_memory_tui.views.now.now_view import NowView
 from hermes_memory_tui.widgets.title_bar import TitleBar
 from hermes_memory_tui.widgets.view_strip import ViewStrip, WaitingChanged
+from tests.bridge.backfill.test_backfill import write_claude
 from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, screen_text, until, until_shown, view_of
 
 
@@ -315,3 +318,14 @@ async def test_new_data_makes_the_text_beside_it_once(tmp_path: Path, monkeypatc
         assert later == []
         view.grid.cursor = 1
         await until(pilot, lambda: later == [view.grid.rows[1].key])
+
+
+async def test_what_a_host_deletes_soon_needs_the_person(tmp_path: Path) -> None:
+    write_day(tmp_path / "memory.db")
+    session = write_claude(Path.home(), str(tmp_path), "which port is the shop on", "it is on 8443 here")
+    soon = system_clock() / 1000 - 25 * 86_400
+    os.utime(session, (soon, soon))
+    async with inspecting(tmp_path / "memory.db") as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: any("Claude Code deletes 1 session" in row.key for row in view.attention.rows))
+        assert "1 not kept here: `hermes-memory-tui backfill` brings them in" in screen_text(pilot)

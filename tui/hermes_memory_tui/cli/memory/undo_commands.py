@@ -107,7 +107,7 @@ def undo_command(
 
             if settings.as_json or last is not None or not (dry_run or is_at_terminal()):
                 message = (
-                    f"{unconfirmed.message}; nothing was undone, run `hermes-memory-tui backfill --undo --yes` for that"
+                    f"{unconfirmed.message}; nothing was undone, run hermes-memory-tui backfill --undo --yes for that"
                 )
                 raise UndoConflict(message, unconfirmed.value) from unconfirmed
             undo_backfill(settings, store, unconfirmed.value, dry_run=dry_run)

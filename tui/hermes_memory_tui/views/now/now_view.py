@@ -123,6 +123,7 @@ class NowView(BaseView[NowState]):
         for grid in (self.agents, self.memories, self.attention, self.grid):
             grid.hides_cursor = True
         self._reader = NowReader()
+        self._expiring: list[str] = []
         self._sync: dict[str, Any] | None = None
         self._asked_at = self._read_at = 0.0
         self._moves = True
@@ -147,6 +148,15 @@ class NowView(BaseView[NowState]):
         self.agents.border_title, self.memories.border_title = "agents", "memories"
         self.attention.border_title = "needs you"
         self.watch(self.title_bar, "agents", self._follow_title, init=False)
+        if not self.memory.is_past:
+            self.run_worker(self._find_expiring, thread=True, group="disk")
+
+    def _find_expiring(self) -> None:
+        from hermes_memory_bridge.backfill.disk_sessions import list_expiring
+
+        if expiring := list_expiring(self.memory.path):
+            self._expiring = expiring
+            self.app.call_from_thread(self.reload)
 
     def _follow_title(self, counts: AgentCounts | None) -> None:
         # The title counts again when a lease passes, which nothing in the file tells.
@@ -185,7 +195,8 @@ class NowView(BaseView[NowState]):
         sync = None if past else self._sync
         capture = "" if past else self.memory.find_capture_stop()
         reader = NowReader() if past else self._reader
-        return reader.read(store, self.memory.now(), is_past=past, sync=sync, capture=capture)
+        state = reader.read(store, self.memory.now(), is_past=past, sync=sync, capture=capture)
+        return replace(state, notes=[*state.notes, *(NowNote(line, "turns") for line in self._expiring)])
 
     def draw(self, data: NowState) -> None:
         at = RowContext(self.memory.now(), palettes.theme_hues(day.theme.name for day in data.days))
