@@ -1,8 +1,8 @@
 """Databases and Markdown of other agents' memories come in as typed lines, once, and are read without a trace beside them.
 
 `claude-mem-13.25.3.sql` and `mcp-memory-service-12.4.0.sql` are rows that these programs wrote. The files of
-`claude-code-2.1.332` were written by its Write tool, which stamped them. Those of `codex-0.171.0` follow the prompt by which it
-has a model write them.
+`claude-code-2.1.332` were written by its Write tool, which stamped them, and the summary of `codex-0.171.0` by its consolidation,
+both with a stand-in for their models. The MEMORY.md there follows the prompt of the consolidation for that file.
 """
 
 from __future__ import annotations
@@ -173,6 +173,9 @@ def test_a_database_in_use_is_read_with_its_log_and_nothing_is_left_beside_it(st
 
 def test_a_program_is_found_at_its_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    (tmp_path / "memories").mkdir()
     assert find_usual_place("codex") == tmp_path / "memories"
+    (tmp_path / "memories_v2").mkdir()
+    assert find_usual_place("codex") == tmp_path / "memories_v2"
     with pytest.raises(errors.ArgumentError, match="name a FILE, or a program with --from"):
         find_usual_place("mem0")

@@ -22,16 +22,12 @@ SELECT o.id, o.type, o.title, o.project, o.created_at_epoch, fact.value AS conte
 """
 """The facts of each observation, what it tells where it has none, and nothing where they cannot be read."""
 
-SUMMARIES = (
-    "SELECT id, request, learned, completed, next_steps, notes, project, created_at_epoch FROM session_summaries"
-)
-
 
 def read_claude_mem(path: Path, taken: import_batch.ImportBatch) -> None:
     """Read observations, summaries and prompts. :raises OSError: it cannot be read, or has other columns"""
     for row in query_database(path, OBSERVATIONS):
         take_text(taken, "observations", dict(row), row["title"] or row["type"])
-    for row in query_database(path, SUMMARIES):
+    for row in query_database(path, "SELECT *, learned, completed, next_steps, notes FROM session_summaries"):
         for part in ("learned", "completed", "next_steps", "notes"):
             if row[part]:
                 summary = {**row, "type": part, "content": row[part]}

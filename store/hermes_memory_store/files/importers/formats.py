@@ -43,9 +43,9 @@ USUAL_PLACES = {
     "claude-mem": ("CLAUDE_MEM_DATA_DIR", "~/.claude-mem", "claude-mem.db"),
     "mcp-memory-service": ("MCP_MEMORY_BASE_DIR", "~/.local/share/mcp-memory", "sqlite_vec.db"),
     "claude-code": ("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),
-    "codex": ("CODEX_HOME", "~/.codex", "memories"),
+    "codex": ("CODEX_HOME", "~/.codex", "memories_v2", "memories"),
 }
-"""Where a program keeps its memory: a variable that names the folder, the folder without it, and what is read in it."""
+"""Where a program keeps its memory: a variable that names the folder, the folder without it, and what may be in it."""
 
 SQLITE = b"SQLite format 3\x00"
 
@@ -73,8 +73,9 @@ def find_usual_place(kind: str | None) -> Path:
     """Return where a program keeps its memory. :raises ArgumentError: it has no usual place"""
     if kind not in USUAL_PLACES:
         raise errors.ArgumentError(f"name a FILE, or a program with --from: {', '.join(USUAL_PLACES)}", kind)
-    variable, folder, name = USUAL_PLACES[kind]
-    return Path(os.environ.get(variable) or folder).expanduser() / name
+    variable, home, *names = USUAL_PLACES[kind]
+    places = [Path(os.environ.get(variable) or home).expanduser() / name for name in names]
+    return next((place for place in places if place.exists()), places[0])
 
 
 def detect_format(path: str | Path) -> str | None:

@@ -1,7 +1,7 @@
 """Importers of what agents keep in Markdown: Claude Code's auto memory, and Codex's memories.
 
 Claude Code 2.1.332 stamps the frontmatter of a file for each memory; files without a name in it hold items, and MEMORY.md lists
-files. The MEMORY.md of Codex 0.171.0 has blocks `# Task Group`, its `memory_summary.md` a first line `v1`.
+files. The MEMORY.md of Codex has blocks `# Task Group`, its `memory_summary.md`, all that 0.171.0 writes, a first line `v1`.
 """
 
 from __future__ import annotations
