@@ -12,6 +12,7 @@ import pytest
 
 from hermes_memory_store.clock import system_clock
 from tests.bridge.backfill.test_backfill import ID, write_claude
+from tests.tools.small_disk import small_disk
 from tests.tui.commands.conftest import Ask, Tell
 
 
@@ -141,3 +142,21 @@ def test_what_a_host_deletes_soon_is_told(ask: Ask, tell: Tell, home: Path, sess
     assert said in " ".join(ask("doctor").out.split())
     ask("backfill", "--yes")
     assert "expiring" not in tell("status")
+
+
+def test_a_full_disk_is_told_and_what_came_in_stays_and_comes_once(
+    ask: Ask, tell: Tell, home: Path, tmp_path: Path
+) -> None:
+    for number in range(2, 20):
+        texts = [f"message {number} {place} " + "of many words " * 500 for place in range(8)]
+        write_claude(home, str(home / "shop"), *texts, name=ID.format(number))
+    with small_disk(tmp_path / "disk", "size=2m") as disk:
+        db = str(disk / "memory.db")
+        stopped = ask("backfill", "--yes", "--db", db)
+        assert stopped.code != 0
+        assert "no space" in stopped.err.lower() or "full" in stopped.err.lower(), stopped.err
+        subprocess.run(["mount", "-o", "remount,size=30m", str(disk)], check=True)
+        kept = len(tell("turns", "--db", db, "--theme", "shop", "--limit", "1000")["turns"])
+        assert 0 < kept < 146
+        assert tell("backfill", "--yes", "--db", db)["messages"] == 146 - kept
+        assert all(check["ok"] for check in tell("doctor", "--db", db)["checks"])

@@ -121,8 +121,8 @@ class ConversationsView(PagedView[ConversationsData]):
             else (
                 "No conversations captured.",
                 "",
-                "agents capture messages with the tool memory_turn",
-                "and recall them after their context was compacted",
+                "hermes-memory-tui backfill brings in the sessions of your hosts on this disk;",
+                "hooks and the tool memory_turn capture what agents say from now on",
             )
         )
         more = "" if data.complete else "+"
