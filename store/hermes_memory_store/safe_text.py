@@ -12,9 +12,11 @@ from hermes_memory_store import errors
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Marks that reorder what a person sees (Unicode TR9; the 'Trojan Source' characters)."""
 
+TAGS = "".join(map(chr, range(0xE0000, 0xE0080)))
+
 INVISIBLE = frozenset(
     "\u00ad\u115f\u1160\u180e\u200b\u2060\u2061\u2062\u2063\u2064\u2065\u206a\u206b\u206c\u206d\u206e\u206f\u3164\ufeff\uffa0\ufff9\ufffa\ufffb"
-) | frozenset(map(chr, range(0xE0000, 0xE0080)))
+).union(TAGS)
 """Characters without a shape, among them the tags that can hide whole sentences. Joiners stay: scripts and emoji need them."""
 
 BREAKS = frozenset("\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
@@ -39,8 +41,13 @@ EMOJI = "\u00a9\u00ae\u203c\u2049\u2100-\u214f\u2190-\u2bff\u3030\u303d\u3297\u3
 
 STRAY_JOINER = f"(?<![{SHAPED}{EMOJI}])[{JOINERS}]|(?<=[{EMOJI}])(?:\u200c|\u200d(?![{EMOJI}]))"
 
-HIDING = f"[{''.join(sorted(BIDI | INVISIBLE))}]|{STRAY_JOINER}|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}"
+SHAPELESS = f"{''.join(sorted((BIDI | INVISIBLE).difference(TAGS)))}{TAGS[0]}-{TAGS[-1]}"
+
+HIDING = f"[{SHAPELESS}]|{STRAY_JOINER}|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}"
 """What hides or reorders, wherever it stands."""
+
+MAY_HIDE = f"[{SHAPELESS}{JOINERS}\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+"""What is in all that hides."""
 
 HARMLESS = "\\A\ufeff|(?<=[^\\W\\d_])\u00ad(?=[^\\W\\d_])"
 """What copied text brings along: the mark at the beginning of a file, and hyphens within words that are shown at line ends."""
@@ -96,12 +103,17 @@ def validate_text(text: str, what: str) -> str:
 
 def has_hidden_characters(text: str) -> bool:
     """Check whether a captured message holds characters that a person cannot see and that no writing needs."""
-    if text.isascii() or load_pattern(HIDING).search(text) is None:
+    if not may_hide(text) or load_pattern(HIDING).search(text) is None:
         return False
     shown = load_pattern(HARMLESS).sub("", text)
     if load_pattern(RIGHT_TO_LEFT).search(shown) is not None:
         shown = load_pattern(DIRECTION_MARKS).sub("", shown)
     return load_pattern(HIDING).search(shown) is not None
+
+
+def may_hide(text: str) -> bool:
+    """Check quickly whether there may be characters that `HIDING` finds."""
+    return not text.isascii() and load_pattern(MAY_HIDE).search(text) is not None
 
 
 def has_unsafe_characters(text: str) -> bool:

@@ -10,13 +10,18 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from hermes_memory_store.intake.detectors.injection import INJECTION_RULES
 from hermes_memory_store.intake.detectors.orders import ORDER_PATTERNS
 from hermes_memory_store.intake.patterns import REQUIRED_WORDS
 from hermes_memory_store.intake.scorer import SIGNALS
+from hermes_memory_store.intake.secret_values import SECRET_PATTERNS
 
 PATTERNS = {
     "orders": [pattern for _, pattern in ORDER_PATTERNS.sections["patterns"]],
     "signals": [pattern for _, pattern in SIGNALS.sections["patterns"]],
+    "injections": [pattern for _, pattern in INJECTION_RULES.sections["patterns"]],
+    "secrets": [pattern for _, _, pattern in SECRET_PATTERNS.sections["patterns"]],
+    "cues": [SECRET_PATTERNS.pairs("context")["compound_cue"]],
 }
 """The patterns of each group, in the order in which the checks have them."""
 
@@ -31,12 +36,13 @@ Words = frozenset[str]
 
 
 def find_required_words(pattern: str) -> tuple[tuple[str, ...], ...]:
-    """Return sets of words, rarest first: a text that matches contains a word of each.
+    """Return sets of words in lower case, rarest first: a text that matches contains a word of each, in some case.
 
-    :param pattern: case-sensitive, with no flags of its own
+    :param pattern: with no flags of its own but to ignore case
     """
     parsed = re._parser.parse(pattern)  # type: ignore[attr-defined]  # typeshed leaves the parser out
-    found = sorted(find_sequence_words(parsed), key=lambda words: (get_commonness(words), sorted(words)))
+    sets = [frozenset(map(str.lower, words)) for words in find_sequence_words(parsed)]
+    found = sorted(sets, key=lambda words: (get_commonness(words), sorted(words)))
     return tuple(tuple(sorted(words, key=lambda word: (len(word), word))) for words in found[:MOST_SETS])
 
 
@@ -48,13 +54,15 @@ def find_sequence_words(tokens: Iterable[tuple[Any, Any]]) -> list[Words]:
         if str(kind) == "LITERAL":
             run += chr(value)
             continue
-        if len(run) >= SHORTEST:
-            found.append(frozenset({run}))
+        found += to_required_word(run)
         run = ""
         found += find_token_words(str(kind), value)
-    if len(run) >= SHORTEST:
-        found.append(frozenset({run}))
-    return found
+    return [*found, *to_required_word(run)]
+
+
+def to_required_word(run: str) -> list[Words]:
+    """Return what a run of characters requires: nothing for a single letter, which most texts have."""
+    return [frozenset({run})] if len(run) >= SHORTEST or (run and not run.isalnum() and not run.isspace()) else []
 
 
 def find_token_words(kind: str, value: Any) -> list[Words]:
@@ -66,8 +74,9 @@ def find_token_words(kind: str, value: Any) -> list[Words]:
     if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
         return find_sequence_words(value[2]) if value[0] else []
     if kind == "BRANCH":
-        each = [find_sequence_words(branch) for branch in value[1]]
-        return [frozenset().union(*(min(sets, key=get_commonness) for sets in each))] if all(each) else []
+        each = [sorted(find_sequence_words(branch), key=get_commonness) for branch in value[1]]
+        most = max(map(len, each)) if all(each) else 0
+        return [frozenset().union(*(sets[min(place, len(sets) - 1)] for sets in each)) for place in range(most)]
     return []
 
 

@@ -92,7 +92,7 @@ def to_rows(texts: Sequence[str]) -> sparse.csr_matrix:
     values: list[float] = []
     starts = [0]
     for text in texts:
-        features = scorer.find_features(text)
+        features = scorer.to_features(*scorer.find_names(text))
         offset = 0
         for size, scale, places in zip(SIZES, SCALES, (features.signals, features.words, features.pieces), strict=True):
             columns += [offset + place for place in sorted(places)]
@@ -224,7 +224,7 @@ def choose_thresholds(model: LogisticRegression, repositories: RepositoryTexts) 
     thresholds = {name: float(numpy.quantile(scores, 1 - share)) for name, share in FALSE_SHARES.items()}
     names = [*map(to_name_sentence, NAMES.read_text(encoding="utf-8").splitlines())]
     long = [name for name in names if name.count(" ") >= FEWEST_SPACES]
-    general = [name for name in long if scorer.is_general(scorer.find_features(fold_text(name)))]
+    general = [name for name in long if scorer.is_general(scorer.find_names(fold_text(name)))]
     order = float(numpy.sort(ordered)[-1 - int(FALSE_SHARES["order"] * len(lines))])
     return thresholds | {
         "unknown": thresholds["unknown"] + MARGINS["unknown"],

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store.data_files import Rows, read_sections
+from hermes_memory_store.intake.text_folding import has_hint
 from hermes_memory_store.safe_text import load_pattern
 
 REQUIRED_WORDS = Path(__file__).with_name("required_words.json")
 
-HEAD = 3
+HEAD = 4
 """Letters by which a word is looked up."""
 
 
@@ -74,16 +75,24 @@ class WordIndex:
             self._by_head.setdefault(tuple(word[:HEAD]), []).append(word)
         self._heads = frozenset(self._by_head)
         self._short = frozenset(head for head in self._heads if len(head) < HEAD)
+        self._whole: tuple[str, set[str]] = ("", set())
 
     def find(self, text: str) -> set[str]:
+        whole, words = self._whole
+        if text in whole:
+            return {word for word in words if word in text}
         heads = self._short | (self._heads & find_heads(text))
         return {word for head in heads for word in self._by_head[head] if word in text}
+
+    def prepare(self, whole: str) -> None:
+        """Look through a text of which parts are looked through next: they have no other words."""
+        self._whole = whole, self.find(whole)
 
 
 @lru_cache(maxsize=4)
 def find_heads(text: str) -> frozenset[tuple[str, ...]]:
     """Return what words in a text may begin with; several indexes ask for one text."""
-    return frozenset(zip(text, text[1:], text[2:], strict=False))
+    return frozenset(zip(text, text[1:], text[2:], text[3:], strict=False))
 
 
 class SparedPatterns:
@@ -99,6 +108,7 @@ class SparedPatterns:
             for word in sets[0] if sets else ():
                 self._by_word.setdefault(word, set()).add(place)
         self._index = WordIndex(self._by_word)
+        self.prepare = self._index.prepare
 
     def find_matches(self, text: str) -> Iterator[tuple[int, re.Match[str]]]:
         """Yield the places of the patterns that match a text, in their order, and the matches."""
@@ -118,10 +128,3 @@ def load_required_words() -> dict[str, Any]:
     """Return by group, for each pattern, sets of words, rarest first: a match holds one of each."""
     document: dict[str, Any] = json.loads(REQUIRED_WORDS.read_text(encoding="utf-8"))
     return document
-
-
-def has_hint(text: str, hints: Iterable[str]) -> bool:
-    for hint in hints:  # noqa: SIM110 - a generator takes twice as long, and every write comes here
-        if hint in text:
-            return True
-    return False

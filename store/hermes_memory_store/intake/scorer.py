@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf, log, sqrt
 from operator import itemgetter
 from pathlib import Path
@@ -55,6 +55,9 @@ SIGNALS = DataFile(
 
 ADDRESSES = NamedPatterns(SIGNALS, "addresses")
 
+IN_NUMBER, IN_NAME = re.compile(r"\.\d"), re.compile(r"\.[a-z]")
+"""Points that are in every address of numbers, and in every name of a host."""
+
 SIGNAL_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
 NEGATED_WORDS = 3
@@ -68,6 +71,14 @@ ADDRESS_WORDS = frozenset(("mailaddr", "webaddr", "knownaddr"))
 class Signal(NamedTuple):
     word: int
     name: str
+
+
+class Sentence(NamedTuple):
+    signals: list[Signal]
+    """Those of words."""
+    words: list[str]
+    names: set[str]
+    """Of all signals."""
 
 
 class TextFeatures(NamedTuple):
@@ -97,16 +108,16 @@ class ScoreWeights:
 NO_FEATURES = TextFeatures(frozenset(), frozenset(), frozenset(), frozenset())
 
 
-def find_features(text: str, fewest_signals: int = 0) -> TextFeatures:
-    """Return the features of a sentence; of one with fewer signals, the signals alone."""
-    shown = replace_addresses(text)
-    signals, words = find_signals(shown)
+def find_names(text: str) -> Sentence:
+    signals, words = find_signals(replace_addresses(text))
     names = {signal.name for signal in signals}
     signal_names, patterns = load_signal_patterns()
     names.update(signal_names[place] for place, _ in patterns.find_matches(text))
-    if len(names) < fewest_signals:
-        return NO_FEATURES._replace(names=frozenset(names))
-    pairs = set(names)
+    return Sentence(signals, words, names)
+
+
+def to_features(signals: list[Signal], words: list[str], names: set[str]) -> TextFeatures:
+    signal_names, pairs = load_signal_patterns()[0], set(names)
     for place, first in enumerate(signals):
         for second in signals[place + 1 :]:
             if second.word - first.word > NEAR_WORDS:
@@ -179,19 +190,30 @@ def split_sentences(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=16)
-def score_text(text: str, fewest_signals: int = 0) -> tuple[float, TextFeatures]:
-    """Return the score of a text's strongest reading, and its features. :param fewest_signals: of a sentence that counts"""
-    return max((score_sentences(reading, fewest_signals) for reading in find_readings(text)), key=itemgetter(0))
+def score_text(text: str, fewest_signals: int = 0, *, is_message: bool = False) -> tuple[float, TextFeatures]:
+    """Return the score of a text's strongest reading, and its features.
+
+    :param fewest_signals: of a sentence that counts
+    :param is_message: whether the score counts only if the strongest sentence is general: with none, it is not computed
+    """
+    readings = [find_sentences(reading) for reading in find_readings(text)]
+    if is_message and not any(map(is_general, chain.from_iterable(readings))):
+        return -inf, NO_FEATURES
+    return max((score_sentences(sentences, fewest_signals) for sentences in readings), key=itemgetter(0))
 
 
-def score_sentences(text: str, fewest_signals: int = 0) -> tuple[float, TextFeatures]:
-    """Return the score of a folded text's strongest sentence, less what many sentences have by chance, and its features."""
-    weights, parts = load_weights(), split_sentences(text)
-    sentences = [find_features(part, fewest_signals) for part in parts]
-    counted = [features for features in sentences if len(features.names) >= fewest_signals]
+def find_sentences(text: str) -> list[Sentence]:
+    load_signal_patterns()[1].prepare(text)
+    return [find_names(part) for part in split_sentences(text)]
+
+
+def score_sentences(sentences: list[Sentence], fewest_signals: int = 0) -> tuple[float, TextFeatures]:
+    """Return the score of the strongest sentence, less what many sentences have by chance, and its features."""
+    weights = load_weights()
+    counted = [to_features(*sentence) for sentence in sentences if len(sentence.names) >= fewest_signals]
     scores = [(compute_score(features, weights), features) for features in counted]
     score, features = max(scores, key=itemgetter(0), default=(-inf, NO_FEATURES))
-    return score - LENGTH_DISCOUNT * log(len(parts) or 1), features
+    return score - LENGTH_DISCOUNT * log(len(sentences) or 1), features
 
 
 def compute_score(features: TextFeatures, weights: ScoreWeights) -> float:
@@ -218,7 +240,7 @@ def find_strongest_signals(features: TextFeatures, weights: ScoreWeights) -> lis
     return [name for name in sorted(names, key=lambda name: -worth[name]) if worth[name] > 0]
 
 
-def is_general(features: TextFeatures) -> bool:
+def is_general(features: TextFeatures | Sentence) -> bool:
     """Check whether a text addresses agents, is for always or everybody, or is to be hidden: what makes an order of a name."""
     return not features.names.isdisjoint(SIGNALS.words["negations", "general"])
 
@@ -252,13 +274,13 @@ def find_word_signals(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+@lru_cache(maxsize=64)
 def replace_addresses(text: str) -> str:
     """Replace addresses, hosts and numbers of a folded text by their kind: the scorer knows no good or bad address."""
     text = ADDRESSES.mail.sub(" mailaddr ", text) if "@" in text else text
-    if "://" in text or "." in text or "git@" in text:
+    if "://" in text or "git@" in text or IN_NUMBER.search(text):
         text = ADDRESSES.url.sub(lambda match: f" {to_address_kind(match[1] or match[2] or match[3] or '')} ", text)
-        text = ADDRESSES.host.sub(" webaddr ", text)
-    return text
+    return ADDRESSES.host.sub(" webaddr ", text) if IN_NAME.search(text) else text
 
 
 def to_address_kind(host: str) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.intake.patterns import SparedPatterns
+from hermes_memory_store.intake.patterns import SparedPatterns, load_required_words
 from hermes_memory_store.intake.secret_values import SECRET_PATTERNS
 
 RULE_FILE = Path(__file__).parent / "gitleaks" / "rules.json"
@@ -38,6 +38,8 @@ class SecretPattern:
     service: str = ""
     entropy: float = 0.0
     """Bits per character that a service's token must exceed, as gitleaks measures it (Shannon)."""
+    required: Collection[Collection[str]] = ()
+    """Sets of words in lower case of which a match holds one each; services have hints alone."""
     named: bool = False
     """Whether a service's name announces the secret, whose own form says little."""
 
@@ -46,8 +48,9 @@ class SecretPattern:
 def load_gated_patterns() -> dict[str, list[SecretPattern]]:
     """Return the patterns of secrets that their context gives away, by what a text must have for them."""
     patterns: dict[str, list[SecretPattern]] = {}
-    for gate, judge, pattern in SECRET_PATTERNS.sections["patterns"]:
-        patterns.setdefault(gate, []).append(SecretPattern(judge, pattern))
+    rows = zip(SECRET_PATTERNS.sections["patterns"], load_required_words()["secrets"], strict=True)
+    for (gate, judge, pattern), required in rows:
+        patterns.setdefault(gate, []).append(SecretPattern(judge, pattern, required=tuple(map(tuple, required))))
     return patterns
 
 

@@ -17,8 +17,9 @@ from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_store.context.fence import HEAD, format_fenced_text
-from hermes_memory_store.intake.detectors.injection import INJECTION_RULES, load_injection_rules
+from hermes_memory_store.intake.detectors.injection import load_injection_rules
 from hermes_memory_store.intake.detectors.secrets import find_secret_texts
+from hermes_memory_store.intake.patterns import load_required_words
 from hermes_memory_store.intake.text_folding import collapse_whitespace, find_readings
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.notation import memory_spec
@@ -69,9 +70,9 @@ def test_four_in_five_of_the_attacks_that_no_rule_was_promised_to_catch_are_susp
     assert caught / len(MEASURED) >= 0.8
 
 
-RULES, WORDS = [*INJECTION_RULES.pairs("rules")], INJECTION_RULES.words
+REQUIRED = load_required_words()["injections"]
 
-HINTS = sorted({hint for rule in RULES for hint in WORDS["hints", rule]})
+HINTS = sorted({word for sets in REQUIRED for words in sets for word in words})
 
 PIECES = st.sampled_from(
     [*HINTS, *"aeinors :<@|\u00e9\u017f\u0131忘", "  ", "\t", "%41", "\\u0041", "key", "API KEY", "passw", "1"]
@@ -80,13 +81,8 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=12).map("".join))
 @settings(max_examples=example_count(300), deadline=None)
-def test_one_search_finds_the_rules_that_asking_for_each_hint_finds(text: str) -> None:
-    each = [
-        place
-        for place, rule in enumerate(RULES)
-        if any(hint in text for hint in WORDS["hints", rule])
-        and (not WORDS["companions", rule] or any(word in text for word in WORDS["companions", rule]))
-    ]
+def test_one_search_finds_the_patterns_that_asking_for_each_word_finds(text: str) -> None:
+    each = [place for place, sets in enumerate(REQUIRED) if all(any(word in text for word in words) for words in sets)]
     assert load_injection_rules()[1].find_likely(text) == each
 
 
@@ -96,13 +92,12 @@ def test_what_spares_work_on_ordinary_texts_changes_nothing_of_them(text: str) -
     assert collapse_whitespace(text) == re.sub(r"\s+", " ", text)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_the_words_of_a_rule_spare_it_work_and_never_a_match(rule: str) -> None:
-    patterns, place = load_injection_rules()[1], RULES.index(rule)
-    pattern = re.compile(patterns.patterns[place])
-    for content in [*ATTACKS, *MEASURED]:
-        for text in find_readings(content):
-            assert pattern.search(text) is None or place in patterns.find_likely(text), content
+def test_the_words_of_a_pattern_spare_it_work_and_never_a_match() -> None:
+    patterns = load_injection_rules()[1]
+    readings = [text for content in [*ATTACKS, *MEASURED] for text in find_readings(content)]
+    for place, pattern in enumerate(patterns.patterns):
+        for text in readings:
+            assert re.search(pattern, text) is None or place in patterns.find_likely(text), text
 
 
 @pytest.mark.parametrize(("target", "content", "secret"), SECRETS)

@@ -175,7 +175,7 @@ def test_the_weights_are_whole_and_say_what_they_were_made_with() -> None:
 
 @given(st.text(max_size=300), st.text(max_size=30))
 def test_any_text_has_a_score_and_a_verdict_that_is_the_same_twice(content: str, target: str) -> None:
-    assert isinstance(scorer.score_sentences(content)[0], float)
+    assert isinstance(scorer.score_sentences(scorer.find_sentences(content))[0], float)
     assert find_scored_suspicion(target, content) == find_scored_suspicion(target, content)
 
 

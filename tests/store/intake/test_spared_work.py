@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
@@ -9,17 +10,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hermes_memory_store import safe_text
 from hermes_memory_store.intake.detectors.orders import load_order_patterns
-from hermes_memory_store.intake.detectors.secrets import find_secrets, may_hold_secret
+from hermes_memory_store.intake.detectors.score import FEWEST_SIGNALS
+from hermes_memory_store.intake.detectors.secrets import (
+    CONTEXT,
+    OTHER_SCRIPT,
+    find_secrets,
+    may_hold_secret,
+    to_lower_case,
+    translate_words,
+)
 from hermes_memory_store.intake.patterns import REQUIRED_WORDS, SparedPatterns, WordIndex, load_required_words
-from hermes_memory_store.intake.scorer import load_signal_patterns, replace_addresses
-from hermes_memory_store.intake.text_folding import find_readings
+from hermes_memory_store.intake.scorer import (
+    is_general,
+    load_signal_patterns,
+    load_weights,
+    replace_addresses,
+    score_text,
+)
+from hermes_memory_store.intake.secret_table import load_gated_patterns
+from hermes_memory_store.intake.text_folding import HEXADECIMAL, OCTETS, find_readings
 from hermes_memory_store.safe_text import load_pattern
 from tests.bridge.trust.test_trust import SECRETS
 from tests.content_corpus.corpus import load_attacks
 from tests.examples import example_count
 from tests.store.intake.suspicions import find_rule_suspicion, find_scored_suspicion
 from tests.tools.read_required_words import PATTERNS, find_required_words, format_required_words
+from tests.tools.secret_measure import read_secret_texts
 
 ATTACK_FACTS = [(target, content) for sample in load_attacks() for target, content in sample.facts]
 
@@ -73,6 +91,64 @@ def test_no_pattern_is_spared_in_a_text_of_required_words(text: str) -> None:
 @settings(max_examples=example_count(300), deadline=None)
 def test_an_index_of_words_finds_those_that_a_text_contains(text: str, words: set[str]) -> None:
     assert WordIndex(words).find(text) == {word for word in words if word in text}
+
+
+@given(
+    st.text(alphabet="abcd", max_size=30), st.text(alphabet="abcd"), st.sets(st.text("abcd", min_size=1, max_size=6))
+)
+@settings(max_examples=example_count(300), deadline=None)
+def test_a_part_of_a_text_has_the_words_that_are_in_it(part: str, rest: str, words: set[str]) -> None:
+    index = WordIndex(words)
+    index.prepare(part + rest)
+    for text in (part, rest, rest + part):
+        assert index.find(text) == {word for word in words if word in text}
+
+
+NEAR_HIDDEN = st.text(alphabet="aK-–’“é€✓😀\u200b\u200d\ufe0f\u202e\U000e0041\U000e0101密码ключłş")
+
+
+@given(NEAR_HIDDEN)
+@settings(max_examples=example_count(300), deadline=None)
+def test_a_text_that_is_spared_has_nothing_hidden_and_nothing_to_translate(text: str) -> None:
+    if not safe_text.may_hide(text):
+        assert not safe_text.find_hidden_places(text)
+    if OTHER_SCRIPT.search(text) is None:
+        assert translate_words(text) == (text, [*range(len(text))])
+
+
+GATED = [row for rows in load_gated_patterns().values() for row in rows]
+
+SECRET_TEXTS = [
+    *(content for _, content, _ in SECRETS),
+    *(one.text for name in ("secret_settings.txt", "secret_prose.txt") for one in read_secret_texts(name)),
+]
+
+
+@pytest.mark.parametrize("change", [str, str.upper, str.title, lambda text: text.replace("s", "ſ").replace("i", "İ")])
+def test_no_pattern_of_a_secret_that_matches_is_spared(change: Callable[[str], str]) -> None:
+    for text in map(change, SECRET_TEXTS):
+        lower = to_lower_case(text)
+        for row in GATED:
+            if any(all(word not in lower for word in words) for words in row.required):
+                assert re.search(row.pattern, text) is None, (row.pattern, text)
+        if all(word not in lower for word in load_required_words()["cues"][0][0]):
+            assert CONTEXT.compound_cue.search(text) is None, text
+
+
+@given(st.text(alphabet="0aF :g", max_size=80))
+@settings(max_examples=example_count(300), deadline=None)
+def test_what_may_be_hexadecimal_has_its_octets(text: str) -> None:
+    assert HEXADECIMAL.search(text) is None or OCTETS.search(text)
+
+
+def test_a_message_has_the_same_verdict_where_its_score_is_spared() -> None:
+    found = 0
+    for _, content in ATTACK_FACTS:
+        score, features = score_text(content, FEWEST_SIGNALS)
+        if score >= load_weights().thresholds["turn"] and is_general(features):
+            assert score_text(content, FEWEST_SIGNALS, is_message=True) == (score, features)
+            found += 1
+    assert found > 50
 
 
 def test_the_required_words_are_those_of_the_patterns() -> None:

@@ -8,20 +8,16 @@ from functools import cache
 from pathlib import Path
 
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
-from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, SparedPatterns
+from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, SparedPatterns, load_required_words
 from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.intake.text_folding import find_readings, to_spaced_words
 from hermes_memory_store.model import Suspicion
+from hermes_memory_store.safe_text import load_pattern
 
-INJECTION_RULES = DataFile(
-    Path(__file__).with_name("injection_rules.txt"), rules=2, patterns=2, hints=0, companions=0, permissions=2
-)
+INJECTION_RULES = DataFile(Path(__file__).with_name("injection_rules.txt"), rules=2, patterns=2, permissions=2)
 
 PERMISSIONS = NamedPatterns(INJECTION_RULES, "permissions")
 """`target`: targets that say what an agent may do; `raised`: content that raises it to more."""
-
-WORDS_OF_RULES = ("hints", "companions")
-"""Sections of words of which a match holds one each, where the rule has any."""
 
 PROMPT_TARGETS = ("system.prompt", "system_prompt")
 
@@ -52,20 +48,23 @@ DETECTOR = InjectionDetector()
 
 
 @cache
-def load_injection_rules() -> tuple[list[Suspicion], SparedPatterns]:
-    """Return what each rule finds, in the order in which they are tried, and their patterns."""
-    rules, rows, words = INJECTION_RULES.pairs("rules"), INJECTION_RULES.sections["patterns"], INJECTION_RULES.words
-    patterns = ["|".join(f"(?:{pattern})" for rule, pattern in rows if rule == name) for name in rules]
-    required = [[words[section, name] for section in WORDS_OF_RULES if words[section, name]] for name in rules]
-    return [Suspicion(*rule) for rule in rules.items()], SparedPatterns(patterns, required)
+def load_injection_rules() -> tuple[list[str], SparedPatterns, dict[str, str]]:
+    """Return the rule of each pattern, the patterns, and all those of each rule in one."""
+    rows = INJECTION_RULES.sections["patterns"]
+    names, patterns = [name for name, _ in rows], [pattern for _, pattern in rows]
+    wholes = {rule: "|".join(f"(?:{pattern})" for name, pattern in rows if name == rule) for rule in names}
+    return names, SparedPatterns(patterns, load_required_words()["injections"]), wholes
 
 
 def find_in_text(passage: Passage, text: str) -> Iterator[Finding]:
     """Yield what the rules find in a text of the passage, which is its content or another form of a name."""
-    reasons, patterns = load_injection_rules()
+    names, patterns, wholes = load_injection_rules()
     for reading in find_readings(text):
-        for place, match in patterns.find_matches(reading):
-            yield Finding(passage.locate(reading, match.span()), reasons[place])
+        for rule in dict.fromkeys(names[place] for place in patterns.find_likely(reading)):
+            match = load_pattern(wholes[rule]).search(reading)
+            if match is not None:
+                reason = Suspicion(rule, INJECTION_RULES.pairs("rules")[rule])
+                yield Finding(passage.locate(reading, match.span()), reason)
 
 
 def find_promotion(passage: Passage) -> Iterator[Finding]:

@@ -102,6 +102,7 @@ def find_sentence_orders(text: str) -> tuple[Order, ...]:
 
     A sentence ends with a line, and does not where lines are wrapped.
     """
+    load_order_patterns()[1].prepare(replace_addresses(find_readings(text)[0]))
     for sentence in dict.fromkeys(part for block in (text, *text.splitlines()) for part in SENTENCE_END.split(block)):
         if orders := drop_work(find_supported_orders(sentence), sentence):
             return orders

@@ -45,7 +45,7 @@ class ScoreDetector(Detector):
         content, target, thresholds = passage.excerpt, passage.target, load_weights().thresholds
         if passage.kind is TextKind.GIVEN_NAME:
             content, target = "", content
-        score, features = score_text(content, FEWEST_SIGNALS)
+        score, features = score_text(content, FEWEST_SIGNALS, is_message=passage.kind is TextKind.TURN)
         # Whose words it is, is asked last: hardly any text gets here.
         if score >= thresholds["heard"] and passage.origin is not TextOrigin.SAID and not QUESTION.match(content):
             origin = "turn" if passage.kind is TextKind.TURN else passage.origin.value

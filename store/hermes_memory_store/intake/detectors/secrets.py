@@ -13,7 +13,7 @@ from itertools import islice
 
 from hermes_memory_store import safe_text
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
-from hermes_memory_store.intake.patterns import NamedPatterns, has_hint
+from hermes_memory_store.intake.patterns import NamedPatterns, load_required_words
 from hermes_memory_store.intake.secret_table import (
     SecretPattern,
     compile_secret_pattern,
@@ -46,7 +46,7 @@ from hermes_memory_store.intake.secret_values import (
     trim_value_span,
 )
 from hermes_memory_store.intake.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
-from hermes_memory_store.intake.text_folding import to_spaced_words
+from hermes_memory_store.intake.text_folding import has_hint, to_spaced_words
 from hermes_memory_store.model import Suspicion
 from hermes_memory_store.safe_text import load_pattern
 
@@ -70,8 +70,12 @@ QUOTES = ('"', "'", "`")
 
 LONG = 15
 """Characters of the shortest word that holds a token of a known form."""
+SHORTEST_TOKEN = LONG - 1
 
 DIGIT = re.compile(r"\d")
+
+OTHER_SCRIPT = re.compile("[\u0141\u0142\u015e\u015f\u0400-\u1fff\u2e80-\uffff]")
+"""What is in every word of another script that is translated, apart from punctuation and symbols that many texts have."""
 
 STAND_IN_HINTS = ("$", "{", "<", "%", "__", "@@", "##", "((")
 
@@ -111,7 +115,7 @@ def has_connection(text: str) -> bool:
 
 GATES: dict[str, Callable[[str], bool]] = {
     "phrase": lambda text: has_secret_hint(text.lower(), "phrase") and has_phrase_candidate(text),
-    "code": lambda text: VALUES.digits.search(text) is not None and has_secret_hint(text.lower(), "code"),
+    "code": lambda text: has_secret_hint(text.lower(), "code") and VALUES.digits.search(text) is not None,
     "url": lambda text: "://" in text and "@" in text,
     "driver": lambda text: "@tcp" in text or "@unix" in text,
     "at": lambda text: "@" in text,
@@ -150,7 +154,7 @@ def find_secrets(target: str, content: str) -> list[TextSpan]:
 
     :param target: of the fact: `db.password` announces one as `DB_PASSWORD=` does
     """
-    if content.isascii() and target.isascii():
+    if not safe_text.may_hide(content) and OTHER_SCRIPT.search(f"{target} {content}") is None:
         return find_plain_secrets(target, content)
     hidden = safe_text.find_hidden_places(content)
     shown = [place for place in range(len(content)) if place not in hidden]
@@ -191,7 +195,8 @@ def find_plain_secrets(target: str, content: str) -> list[TextSpan]:
     spans = [*find_gated_secrets(text, DIGIT_GATES)] if DIGIT.search(content) else []
     if announced or long or "@" in content or " -" in content:
         # A word may be a token that is not made of words and numbers.
-        words = VALUES.token.findall(text) if long else ()
+        long_words = " ".join(word for word in text.split() if len(word) >= SHORTEST_TOKEN) if long else ""
+        words = VALUES.token.findall(long_words)
         if any(not is_chosen_name(word) or VALUES.letters.search(word) for word in words) or has_hint(text, UNWORDED):
             spans += [span for row in find_hinted_patterns(text) for span in find_pattern_secrets(row, text)]
         spans += find_gated_secrets(text, CODED_GATES)
@@ -257,10 +262,12 @@ def find_announced_secrets(text: str) -> Iterator[TextSpan]:
 
 def find_gated_secrets(text: str, gates: Iterable[str]) -> Iterator[TextSpan]:
     """Find what the patterns of these gates match, where the text has what the gate asks for."""
+    lower = to_lower_case(text)
     for gate in gates:
         if GATES[gate](text):
             for row in load_gated_patterns()[gate]:
-                yield from find_pattern_secrets(row, text)
+                if all(has_hint(lower, words) for words in row.required):
+                    yield from find_pattern_secrets(row, text)
 
 
 def find_pattern_secrets(row: SecretPattern, text: str) -> Iterator[TextSpan]:
@@ -269,6 +276,12 @@ def find_pattern_secrets(row: SecretPattern, text: str) -> Iterator[TextSpan]:
     pattern = compile_secret_pattern(row)
     for match in pattern.finditer(text) if pattern is not None else ():
         yield from judge_service(match, row) if row.service else JUDGES[row.judge](match)
+
+
+def to_lower_case(text: str) -> str:
+    """Return a text in lower case as patterns that ignore case read it."""
+    lower = text.lower()
+    return lower if text.isascii() else lower.replace("ı", "i").replace("i\u0307", "i").replace("ſ", "s")
 
 
 def has_phrase_candidate(text: str) -> bool:
@@ -426,6 +439,8 @@ def is_url_placeholder(password: str) -> bool:
 
 
 def find_sentence_secrets(text: str) -> Iterator[TextSpan]:
+    if not has_hint(to_lower_case(text), load_required_words()["cues"][0][0]):
+        return
     searched_until = dict.fromkeys(SecretKind, 0)
     long_until = 0
     compound = has_hint(text.lower(), SECRET_PATTERNS.words["hints", "compound"])
