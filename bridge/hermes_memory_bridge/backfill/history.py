@@ -10,14 +10,16 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hermes_memory_bridge.backfill.disk_sessions import NO_END, DiskSession, SkippedFile
+from hermes_memory_bridge.backfill.git_commits import GIT, read_commits
 from hermes_memory_bridge.backfill.session_forms import read_session
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptMessage
 from hermes_memory_bridge.hook_service.turn_capture import split_message, to_spoken_text
 from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.conversations.turn_rows import PortableTurn
 from hermes_memory_store.frozen import dataclass as frozen_dataclass
 from hermes_memory_store.hosts.capture_switch import load_capture_switch, may_capture
@@ -144,8 +146,10 @@ class History:
         report, run = HistoryReport(), self._store.journal.last_seq() + 1
         for number, disk in enumerate(plan.sessions, 1):
             before = report.messages
-            if messages := self.read_new(disk, []):
-                self.bring_messages(disk, messages, report, run)
+            if disk.host == GIT:
+                self._store.place_themes.theme_of(self._sight(disk.folder))  # commits are known by it
+            for piece in in_chunks(self.read_new(disk, [])):  # other writers wait for one
+                self.bring_messages(disk, piece, report, run)
             report.sessions += report.messages > before
             if progress is not None:
                 progress(number, len(plan.sessions))
@@ -159,7 +163,7 @@ class History:
             project = "" if seen is None else seen.label
             if here is not None and (seen is None or not is_same_project(here, seen)):
                 continue
-            if self._wanted.project and self._wanted.project != project:
+            if self._wanted.project and self._wanted.project not in (project, seen and self._store.projects.find(seen)):
                 continue
             ruling = may_capture(str(self._store.path), "", disk.folder)
             if not ruling.allowed:
@@ -212,10 +216,11 @@ class History:
         occurrences: Counter[bytes] = Counter()
         now = self._store.clock()
         seen = self._sight(disk.folder) if disk.folder else None
-        policy = self._store.policies.for_theme(self._store.place_themes.find_known(seen) or DEFAULT)
+        theme = self._store.place_themes.find_known(seen)
+        policy = self._store.policies.for_theme(theme or DEFAULT)
         messages: list[TranscriptMessage] = []
         try:
-            messages.extend(read_session(disk.host, disk.path, disk.name))
+            messages.extend(read_commits(disk) if disk.host == GIT else read_session(disk.host, disk.path, disk.name))
             changed_at = os.stat(disk.path).st_mtime_ns // 1_000_000 if disk.size else disk.changed_at
             if messages and messages[-1].role == "assistant" and abs(now - changed_at) < QUIET_MS:
                 skipped.append(SkippedFile(disk.host, disk.path, "its last answer may grow; run this again later"))
@@ -226,7 +231,8 @@ class History:
         for message in messages:
             spoken = self._to_said(disk, message, now, occurrences)
             if spoken is not None and explain_skipped_message(spoken.text, policy) is None:
-                yield spoken
+                uid = hashlib.blake2b(f"{GIT}\0{theme}\0{message.name}".encode(), digest_size=16).digest()
+                yield replace(spoken, uid=uid) if disk.host == GIT else spoken  # a clone has the same commits
 
     def _to_said(
         self, disk: DiskSession, message: TranscriptMessage, now: int, occurrences: Counter[bytes]
@@ -249,7 +255,9 @@ class History:
         plan.masked += bool(find_masked_spans(passage))
         plan.held += find_suspicion(passage) is not None
 
-    def bring_messages(self, disk: DiskSession, messages: list[SaidMessage], report: HistoryReport, run: int) -> None:
+    def bring_messages(
+        self, disk: DiskSession, messages: Sequence[SaidMessage], report: HistoryReport, run: int
+    ) -> None:
         """Bring in messages of one session, in one transaction."""
         store = self._store
         host_session = store.host_sessions.find(disk.host, disk.name)

@@ -32,9 +32,6 @@ KIND = "text/plain"
 STRETCH_TOKENS, SUMMARY_TOKENS = 8_000, 90
 """Of a stretch of messages, and of the fence's head and the line that says which they are."""
 
-FEWEST_TOKENS, CUT = 8, " … (cut)"
-"""Of a message, with its ID; at the end of one that alone is too long."""
-
 
 @dataclass(frozen=True, slots=True)
 class ReadableResource:
@@ -75,11 +72,7 @@ FACT = ReadableResource(
 )
 
 HISTORY = ReadableResource(
-    "memory://distil/{after}",
-    "distil",
-    "History",
-    "The messages after one, by its ID, or from the start, to write facts from.",
-    ("recall_conversation",),
+    "memory://distil/{after}", "distil", "History", "Messages after one, to write facts from.", ("recall_conversation",)
 )
 
 TEMPLATES = (THEME, SCOPE, FACT, HISTORY)
@@ -195,37 +188,31 @@ def read_history_resource(connection: Connection, after: str | None = None, most
     """Return the next messages of the theme that agents are given, the oldest first: what is decided later supersedes it.
 
     :param after: the name of the message before them, or `start`; by default the last one that distilled facts name
-    :param most: tokens that they may take, with the marks of the fence
     :raises ArgumentError: there is no such message
     """
     turns = connection.store.turns
     order = turns.list_in_order(connection.theme)
-    uids, before = [*order], None
-    if after is None:
-        before = turns.find_newest_source(connection.theme, "distil", order)
-    elif after != "start":
-        before = find_only_turn(after, uids)
-    start = 0 if before is None else uids.index(before) + 1
-    room, texts, place = most - SUMMARY_TOKENS, list[str](), ""
-    for turn in turns.by_uids(uids[start : start + most // FEWEST_TOKENS]):
+    uids, last = [*order], turns.find_newest_source(connection.theme, "distil", order) if after is None else None
+    if after not in (None, "start"):
+        last = find_only_turn(after, uids)
+    start = end = 0 if last is None else uids.index(last) + 1
+    room, texts, place, day = most - SUMMARY_TOKENS, list[str](), "", ""
+    for turn in turns.by_uids(uids[start : start + most // 8]):  # an ID alone takes eight tokens
         head = f"{to_given_name(turn.origin.client or 'unknown host')}, {to_given_name(turn.title or 'no session')}:\n"
         content = turn.content.replace("\n", "\n  ")  # no line of it begins as a message does
-        day = format_iso_time(turn.at)[:10]
-        text = f"{'' if head == place else head}[{turn.uid[-12:]}] {day} {turn.role}: {content}"
-        if texts and count_fenced_tokens(text) > room:
-            break
-        while count_fenced_tokens(text) > room:
-            text = f"{text[: len(text) * 4 // 5 - len(CUT)]}{CUT}"
+        text = f"[{turn.uid[-12:]}] {format_iso_time(turn.at)[:10]} {turn.role}: {content}"
+        text = text if head == place else head + text
+        while not texts and count_fenced_tokens(text) > room:
+            text = f"{text[: len(text) * 4 // 5 - 8]} … (cut)"
         room -= count_fenced_tokens(text)
+        if room < 0:
+            break
         texts.append(text)
-        place, last = head, turn
+        place, end, day = head, uids.index(turn.uid, end) + 1, format_iso_time(turn.at)[:10]
     if not texts:
         return f"all {len(uids):,} messages are read; after=start begins with the oldest" if uids else "no messages yet"
-    end, day = uids.index(last.uid) + 1, format_iso_time(last.at)[:10]
-    again = "start" if before is None else before[-12:]
-    following = f"the next ones: after={last.uid[-12:]}" if end < len(uids) else "there are no more"
-    summary = f"messages {start + 1:,} to {end:,} of {len(uids):,}, until {day}; {following}; again: after={again}"
-    return "\n".join([summary, *texts])
+    following = f"the next ones: after={uids[end - 1][-12:]}" if end < len(uids) else "there are no more"
+    return "\n".join([f"messages {start + 1:,} to {end:,} of {len(uids):,}, until {day}; {following}", *texts])
 
 
 def count_fenced_tokens(text: str) -> int:

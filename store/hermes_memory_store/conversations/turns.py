@@ -350,10 +350,7 @@ class Turns:
         return {uids.format_uid(uid): session for uid, session, *turn in rows if is_for_agents(*turn)}
 
     def find_newest_source(self, theme: str, target: str, order: Mapping[Uid, str | None]) -> Uid | None:
-        """Return the last of these turns that facts of a target name as their source, else one that those of other sessions do.
-
-        :param order: as of `list_in_order`
-        """
+        """Return the last turn of an order that a fact of a target names as its source, else one of another session."""
         rows = self._db.rows(NAMED_BY_FACTS, (self._names.theme_or_none(theme),))
         of_target = [row for row in rows if row[0] == target]
         pairs = [(uid, session) for _, detail, session in of_target or rows for uid in json.loads(detail)["turns"]]

@@ -24,15 +24,12 @@ MOST_CHARS = 8_000
 NEWEST_FACTS = 60
 """Newest facts of a theme among which those of the session are looked for."""
 
-TURN_WORDS = f"""
-    SELECT t.role, substr(t.content, 1, {MOST_CHARS}), o.way FROM turns t LEFT JOIN origins o ON o.id = t.origin_id
-"""
-
 SESSION_TURNS = f"""
-    {TURN_WORDS} WHERE t.session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY t.id DESC LIMIT {MOST_TURNS}
+    SELECT t.role, substr(t.content, 1, {MOST_CHARS}), o.way FROM turns t LEFT JOIN origins o ON o.id = t.origin_id
+    WHERE t.id IN (
+        SELECT id FROM turns WHERE session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY id DESC LIMIT {MOST_TURNS})
+      OR t.uid IN ({{}}) ORDER BY t.id DESC
 """
-
-NAMED_TURNS = f"{TURN_WORDS} WHERE t.theme_id = (SELECT id FROM themes WHERE name = ?) AND t.uid IN ({{}})"
 
 SESSION_FACTS = f"""
     SELECT f.target, f.content FROM facts f CROSS JOIN origins o ON o.id = f.origin_id
@@ -65,18 +62,14 @@ class ScoredWrites:
         """What hooks heard in sessions of hosts, where they are heard by this process."""
 
     def load_words(self, theme: str, session: str | None = None, named: Sequence[Uid] = ()) -> SessionWords:
-        """Return what was said in a session, by its uid, and what it wrote; nothing where there is no session.
-
-        :param named: turns of the theme that the write says it comes from, in whatever session they were said
-        """
+        """Return what was said in a session, by its uid, and in named turns; nothing where there is no session."""
         if session is None:
             return SessionWords()
         key = uids.parse_uid(session)
-        turns: list[tuple[str, str, str | None]] = self._db.rows(SESSION_TURNS, (key,))
-        if named:
-            turns += self._db.rows(
-                NAMED_TURNS.format(", ".join("?" * len(named))), (theme, *map(uids.parse_uid, named))
-            )
+        keys = [key, *map(uids.parse_uid, named)]
+        turns: list[tuple[str, str, str | None]] = self._db.rows(
+            SESSION_TURNS.format(", ".join("?" * len(named))), keys
+        )
         return SessionWords(
             person_turns=[text for role, text, way in turns if role == "user" and way not in DECLARED],
             other_turns=[text for role, text, _ in turns if role == "tool"],

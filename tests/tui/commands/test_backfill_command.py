@@ -12,6 +12,7 @@ import pytest
 
 from hermes_memory_store.clock import system_clock
 from tests.bridge.backfill.test_backfill import ID, write_claude
+from tests.bridge.backfill.test_git_commits import commit, make_repository
 from tests.tools.small_disk import small_disk
 from tests.tui.commands.conftest import Ask, Tell
 
@@ -54,6 +55,32 @@ def test_projects_hosts_and_age_narrow_it(ask: Ask, tell: Tell, home: Path, monk
     assert len(tell("backfill", "--dry-run", "--here")["plan"]) == 1
     assert ask("backfill", "--here", "--project", "shop").code == 1
     assert "write a number and a unit" in ask("backfill", "--since", "soon").err
+
+
+def test_commit_messages_come_in_where_they_are_asked_for(
+    ask: Ask, tell: Tell, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_repository(home / "payments")
+    commit(folder, "Charge the card before the parcel leaves")
+    commit(folder, "Refund a parcel that never came")
+    monkeypatch.chdir(folder)
+    plan = ask("backfill", "--git", "--here", "--dry-run").out
+    assert "git, payments: 2 commits, 2026-03-01 to 2026-03-01" in plan
+    assert "brought in 2 messages of 1 session\n" in ask("backfill", "--git", "--here", "--yes").out
+    assert "no sessions" in ask("backfill", "--git", "--project", "payments", "--yes").out
+    assert "git, payments" in ask("turns", "when is the card charged", "--theme", "payments").out
+    commit(folder, "Count the parcels of each day")
+    assert tell("backfill", "--git", "--project", "payments", "--yes")["messages"] == 1
+    assert "leave what narrows a run out" in ask("backfill", "--undo", "--git").err
+    assert tell("backfill", "--undo", "--yes")["erased"] == 1
+    write_claude(home, str(folder), "how are parcels counted", "once a day here", name=ID.format(2))
+    hosts = {group["host"]: group["messages"] for group in tell("backfill", "--git", "--dry-run")["plan"]}
+    assert hosts == {"claude-code": 2, "git": 1}
+    monkeypatch.chdir(home)
+    assert "it is in no Git repository" in ask("backfill", "--git", "--here", "--dry-run").err
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", str(home))
+    assert "Git is not installed" in ask("backfill", "--git", "--here", "--dry-run").err
 
 
 def test_a_run_is_taken_back_once_asked(ask: Ask, tell: Tell, db: Path) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 from hermes_memory_bridge.connect.host_config_files import FileChange, to_file_change
 from hermes_memory_bridge.connect.host_hooks import HOOKS
 from hermes_memory_bridge.connect.hosts import NAME, Entry, HostEnvironment
-from hermes_memory_bridge.surface.prompts import DISTIL
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.hosts.host_data import find_hosts_with
@@ -55,7 +54,7 @@ def plan_plugin_folder(
     contents = {path: (json.dumps(document, indent=2) + "\n").encode() for path, document in documents.items()}
     commands = "\n".join(f"    {command.format(folder=folder)}" for command in form["commands"])
     readme = Path(__file__).with_name("plugin_readme.md").read_text(encoding="utf-8")
-    contents["skills/distil/SKILL.md"] = DISTIL.read_bytes()
+    contents["skills/distil/SKILL.md"] = (Path(__file__).parents[2] / "surface" / "distil.md").read_bytes()
     contents["README.md"] = readme.format(description=DESCRIPTION, host=host, commands=commands).encode()
     return [to_file_change(folder / path, content) for path, content in sorted(contents.items())]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hermes_memory_store.clock import format_iso_time, parse_duration, system_clock
-from hermes_memory_store.errors import ArgumentError, NothingToUndo
+from hermes_memory_store.errors import ArgumentError, NothingToUndo, QueryError
 from hermes_memory_store.hosts.capture_settings import keep_history
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
@@ -32,6 +33,7 @@ MOST_SKIPPED = 5
 @add_examples(
     ("backfill --dry-run", "which sessions lie on this disk, and what they would bring"),
     ("backfill --here --since 90d", "bring in those of this project"),
+    ("backfill --git --here --dry-run", "which commit messages of this project it would bring in, too"),
     ("backfill --undo --dry-run", "what erasing the newest run would take back"),
 )
 @click.command("backfill", short_help="Bring in the sessions that hosts keep on this disk.")
@@ -45,6 +47,7 @@ MOST_SKIPPED = 5
 @click.option("--here", is_flag=True, help="Only of the project of the working folder.")
 @click.option("--project", default="", metavar="NAME", help="Only of the project of this name.")
 @click.option("--since", metavar="AGE", help="Only messages younger than this, such as 90d.")
+@click.option("--git", is_flag=True, help="Also the commit messages of the projects' repositories.")
 @click.option("--undo", is_flag=True, help="Erase what the newest run brought in; a later one may bring it again.")
 @click.option("--dry-run", is_flag=True, help="Show the plan, without bringing anything in.")
 @click.option("--keep/--no-keep", default=None, help="Bring in later sessions daily, or not; asked otherwise.")
@@ -58,6 +61,7 @@ def backfill_command(
     here: bool,
     project: str,
     since: str | None,
+    git: bool,
     undo: bool,
     dry_run: bool,
     keep: bool | None,
@@ -72,11 +76,12 @@ def backfill_command(
     or name a value are then proposed as facts, which wait in `review`.
     """
     from hermes_memory_bridge.backfill.disk_sessions import find_disk_sessions
+    from hermes_memory_bridge.backfill.git_commits import find_git_sessions
     from hermes_memory_bridge.backfill.history import History, HistoryReport, Wanted
     from hermes_memory_bridge.connect.hosts import find_here
 
     if undo:
-        if hosts or here or project or since or keep is not None:
+        if hosts or here or project or since or git or keep is not None:
             raise ArgumentError("--undo takes the newest run back whole; leave what narrows a run out", None)
         with settings.store(writing=True) as store:
             newest = store.turns.find_newest_run()
@@ -94,6 +99,11 @@ def backfill_command(
     found, skipped = find_disk_sessions(find_here(), hosts)
     is_new = is_store_missing(settings.path())
     with temporary_store() if is_new else settings.store() as store:
+        if git:
+            folders = [wanted.folder] if here else [disk.folder for disk in found if disk.folder]
+            with contextlib.suppress(QueryError):
+                folders += store.projects.get(project).paths if project else ()
+            found.extend(find_git_sessions(folders, skipped if here else []))
         plan = History(store, wanted, found).plan()
     plan.skipped = [*skipped, *plan.skipped]
     report = HistoryReport()
@@ -145,6 +155,7 @@ def print_plan(plan: HistoryPlan) -> None:
         days = f"{format_iso_time(group.first_at)[:10]} to {format_iso_time(group.last_at)[:10]}"
         where = to_printable(project) or "no project"
         counts = f"{format_quantity(group.sessions, 'session')}, {format_quantity(group.messages, 'message')}"
+        counts = format_quantity(group.messages, "commit") if host == "git" else counts
         click.echo(f"{load_host(host)['title']}, {where}: {counts}, {days}, {group.size / 1e6:,.1f} MB")
     if plan.sampled:
         click.echo(
