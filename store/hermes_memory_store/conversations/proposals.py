@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 
 from hermes_memory_store.conversations.turns import Turns
@@ -31,19 +31,13 @@ from hermes_memory_store.memory.facts import Facts
 from hermes_memory_store.memory.near_duplicates import find_numbers, unmatched_words, words_of
 from hermes_memory_store.model import Fact, FactFilter, FactType, Notation, Tier, Turn, Way
 
-FILE = Path(__file__).with_name("statements.txt")
-PATTERNS = (
-    "quoted", "word", "identifier", "topic", "purpose", "code", "openings", "endings", "untrue", "reported", "narrated",
-    "lasting", "corrected", "confirmed",
-)  # fmt: skip
-
 MOST_WAITING = 20
 """Proposals of one project that wait at a time."""
 
-MOST_TURNS, MOST_FACTS, MOST_CHARS = 20_000, 5_000, 6_000
+MOST_TURNS, MOST_FACTS, MOST_CHARS = 10_000, 5_000, 6_000
 """Of a theme the newest messages and facts that are read, and of a message the characters: what is longer was pasted."""
 
-SENTENCE_CHARS = range(12, 240)
+SENTENCE_CHARS = range(8, 240)
 
 LEAST, SAID_BY_AGENT, CONFIRMED = 2.0, -1.5, 1.5
 """The score of what is proposed, and what an agent's sentence gains by being one, and by the person's yes to it."""
@@ -70,10 +64,6 @@ class Statement:
     is_correction: bool
     sentences: frozenset[str]
     sessions: frozenset[str | None]
-
-    @property
-    def worth(self) -> float:
-        return self.score + min(len(self.sessions) - 1, 2)
 
 
 class Proposals:
@@ -102,28 +92,25 @@ class Proposals:
                     taken.add((notation.type, notation.target))
                     proposed.append((uids[0] or b"", statement))
                     room -= 1
-        # Lists of facts begin with the newest: with the best of these.
-        return [fact for uid, statement in reversed(proposed) for fact in self._hold(theme, uid, statement)]
-
-    def _hold(self, theme: str, uid: bytes, statement: Statement) -> Iterator[Fact]:
-        turn, voice = statement.turn, "said" if statement.turn.role == "user" else None
-        origin = replace(turn.origin, way=Way.HISTORY, session=turn.session, title=turn.title, turns=(turn.uid,))
-        origin, said = replace(origin, voice=voice), statement.notation
-        with suppress(InputError):  # its target may be a secret, for one
-            attributes = {"uid": uid, "origin": origin}
-            yield self._facts.quarantine(theme, said, why=PROPOSED, source=origin.client, attributes=attributes)
+        facts = []
+        for uid, statement in reversed(proposed):  # lists of facts begin with the newest: with the best of these
+            turn, voice = statement.turn, "said" if statement.turn.role == "user" else None
+            origin = replace(turn.origin, way=Way.HISTORY, session=turn.session, title=turn.title, turns=(turn.uid,))
+            more = {"uid": uid, "origin": replace(origin, voice=voice)}
+            with suppress(InputError):  # its target may be a secret, for one
+                notation, source = statement.notation, origin.client
+                facts.append(self._facts.quarantine(theme, notation, why=PROPOSED, source=source, attributes=more))
+        return facts
 
     def _find_free_uid(self, project: str, sentence: str) -> bytes | None:
         """Return the uid under which to propose a sentence; None where it was decided on."""
-        last: tuple[str, str] | None = ("purge", Tier.QUARANTINED)
-        words, number, uid = f"{project}\0{' '.join(sorted(words_of(sentence)))}", 0, b""
-        while last == ("purge", Tier.QUARANTINED):
-            uid, number = (
-                hashlib.blake2b(f"{words}\0{number}".encode(), key=self._salt, digest_size=16).digest(),
-                number + 1,
-            )
+        words = f"{project}\0{' '.join(sorted(words_of(sentence)))}"
+        for number in count():
+            uid = hashlib.blake2b(f"{words}\0{number}".encode(), key=self._salt, digest_size=16).digest()
             last = self._db.row(LAST_CHANGE, (uid,))
-        return uid if last is None else None
+            if last != ("purge", Tier.QUARANTINED):
+                return uid if last is None else None
+        return None
 
 
 def find_project(item: Turn | Fact) -> str:
@@ -139,13 +126,14 @@ def find_stated_facts(turns: Iterable[Turn]) -> list[Statement]:
         for old in [*standing]:
             if is_same(new.notation, old.notation):
                 best, sessions = max(new, old, key=lambda statement: statement.score), old.sessions | new.sessions
-                new = replace(best, sessions=sessions, sentences=old.sentences | new.sentences)
+                score = best.score + (sessions != old.sessions)
+                new = replace(best, score=score, sessions=sessions, sentences=old.sentences | new.sentences)
                 standing.remove(old)
             elif is_replaced(old, new):
                 standing.remove(old)
         standing.append(new)
-    worthy = [statement for statement in standing if statement.worth >= LEAST]
-    return sorted(worthy, key=lambda statement: (-statement.worth, -statement.turn.at))
+    worthy = [statement for statement in standing if statement.score >= LEAST]
+    return sorted(worthy, key=lambda statement: (-statement.score, -statement.turn.at))
 
 
 def read_conversation(turns: Iterable[Turn]) -> list[Statement]:
@@ -164,6 +152,7 @@ def read_conversation(turns: Iterable[Turn]) -> list[Statement]:
             statement = read_sentence(sentence, turn, question)
             if statement is not None:
                 (stated if turn.role == "user" else answered).append(statement)
+                question = statement.notation.target.replace(".", " ")
     return stated + answered
 
 
@@ -178,16 +167,22 @@ def list_sentences(text: str) -> Iterator[str]:
 @cache
 def load_statement_words() -> tuple[dict[str, re.Pattern[str]], list[tuple[str, ...]], frozenset[str], dict[str, str]]:
     """Return the patterns by section, the rules, the folded words that name nothing, and the products with what they are."""
-    sections = read_sections(FILE, dict.fromkeys((*PATTERNS, "fillers"), 1) | {"rules": 4, "products": 2})
-    patterns = {name: "|".join(f"(?:{pattern})" for (pattern,) in sections[name]) for name in PATTERNS}
-    stop_words = [
-        *load_stop_words("questions").values(),
-        *(load_stop_words("more")[name] for name in ("de", "fr", "es")),
-    ]
+    sections = read_sections(
+        Path(__file__).with_name("statements.txt"), {"patterns": 2, "rules": 4, "products": 2, "fillers": 1}
+    )
+    patterns: dict[str, str] = {}
+    for name, pattern in sections["patterns"]:
+        patterns[name] = f"{patterns[name]}|(?:{pattern})" if name in patterns else f"(?:{pattern})"
+    stop_words = [load_stop_words("questions"), load_stop_words("more")]
     fillers = fold_accents(" ".join(words for (words,) in sections["fillers"])).split()
     products = {name: kind for kind, names in sections["products"] for name in names.split()}
     compiled = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in patterns.items()}
-    return compiled, sections["rules"], frozenset(fillers).union(*stop_words), products
+    return (
+        compiled,
+        sections["rules"],
+        frozenset(fillers).union(*(w for words in stop_words for w in words.values())),
+        products,
+    )
 
 
 def read_sentence(sentence: str, turn: Turn, question: str) -> Statement | None:
@@ -200,7 +195,7 @@ def read_sentence(sentence: str, turn: Turn, question: str) -> Statement | None:
     whole = patterns["endings"].sub("", whole, count=1)
     topic = patterns["topic"].match(whole)
     content = whole[topic.end() :] if topic else whole
-    words = {word.casefold() for word in patterns["word"].findall(content)} - fillers
+    words = {fold_accents(word.casefold()) for word in patterns["word"].findall(content)} - fillers
     is_technical = patterns["identifier"].search(content) or any(
         word in products or stem_word(word) in load_groups() for word in words
     )
@@ -210,9 +205,11 @@ def read_sentence(sentence: str, turn: Turn, question: str) -> Statement | None:
         return None
     for kind, score, speaker, pattern in rules:
         match = re.search(pattern, content, re.IGNORECASE) or re.search(pattern, whole, re.IGNORECASE)
-        if match is None or not (is_person or speaker == "all") or (is_narrated and kind != "D"):
+        if match is None or speaker not in ("all", "person" if is_person else "agent") or (is_narrated and kind != "D"):
             continue
-        target = name_target(topic[1] if topic else "", match.groupdict().get("about") or "", content, question)
+        groups = match.groupdict()
+        subject = question if "asked" in groups else topic[1] if topic else ""
+        target = name_target(subject, groups.get("about") or "", content)
         if target:
             is_correction = patterns["corrected"].search(sentence) is not None
             worth = float(score) + is_correction + (patterns["lasting"].search(sentence) is not None)
@@ -222,15 +219,14 @@ def read_sentence(sentence: str, turn: Turn, question: str) -> Statement | None:
     return None
 
 
-def name_target(topic: str, about: str, content: str, question: str) -> str:
-    """Return what a sentence is about: its topic, purpose, subject or object, the product it names, or what was asked."""
+def name_target(topic: str, about: str, content: str) -> str:
+    """Return what a sentence is about: its topic, purpose, subject or object, or the product it names."""
     patterns, _, _, products = load_statement_words()
-    purpose, is_subject = patterns["purpose"].search(about), bool(about) and content.startswith(about)
+    purpose, is_subject = patterns["purpose"].search(about or content), bool(about) and content.startswith(about)
     names = [word.casefold().strip("`") for word in patterns["word"].findall(content)]
     nouns = find_nouns(topic)[-2:] or (find_nouns(purpose[1])[:2] if purpose else [])
     nouns = nouns or (find_nouns(about)[-2:] if is_subject else find_nouns(about or content)[:2])
-    nouns = nouns or [products[name] for name in names if name in products][:1] or find_nouns(question)[-2:]
-    return ".".join(nouns)
+    return ".".join(nouns or [products[name] for name in names if name in products][:1])
 
 
 def find_nouns(text: str) -> list[str]:
@@ -240,8 +236,8 @@ def find_nouns(text: str) -> list[str]:
     for word in patterns["word"].findall(text):
         name = word.strip("`").removesuffix("()")
         folded = fold_accents(name.casefold())
-        if len(name) > 1 and folded not in fillers and folded not in products and not re.search(r"[\s=:@/\d]", name):
-            singular = re.sub(r"(?<=[^aious])s$|(?<=[ao])s$", "", re.sub(r"ies$", "y", name.casefold()))
+        if len(name) > 1 and folded not in fillers and folded not in products and not re.search(r"[\s=:@/\d'’]", name):
+            singular = re.sub(r"(?<=[^aious])(?<!ic)s$|(?<=[ao])s$", "", re.sub(r"ies$", "y", name.casefold()))
             nouns.append(singular if word == name and name.isalpha() and len(name) > 3 else name)
     return list(dict.fromkeys(nouns))
 

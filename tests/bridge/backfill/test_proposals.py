@@ -45,7 +45,9 @@ def notations(facts: list[Fact]) -> list[str]:
     return [fact.notation for fact in facts]
 
 
-@pytest.mark.parametrize(("name", "precision", "recall"), [("proposal_sessions.txt", 0.9, 0.75)])
+@pytest.mark.parametrize(
+    ("name", "precision", "recall"), [("proposal_sessions.txt", 0.9, 0.75), ("unseen_sessions.txt", 0.9, 0.7)]
+)
 def test_what_sessions_state_is_proposed_and_little_else(
     store: Store, name: str, precision: float, recall: float
 ) -> None:
