@@ -19,8 +19,8 @@ from tests.bridge.running import INITIALIZE, INITIALIZED, until
 from tests.tools.structure import ROOMS, ROOT
 
 ATTRIBUTE = (
-    ("store/hermes_memory_store/database/migration_sql/m011_note.sql", "", "ALTER TABLE facts ADD COLUMN note TEXT;\n"),
-    ("store/hermes_memory_store/database/schema.py", "STORE_VERSION = 10", "STORE_VERSION = 11"),
+    ("store/hermes_memory_store/database/migration_sql/m012_note.sql", "", "ALTER TABLE facts ADD COLUMN note TEXT;\n"),
+    ("store/hermes_memory_store/database/schema.py", "STORE_VERSION = 11", "STORE_VERSION = 12"),
     (
         "store/hermes_memory_store/items/kinds.py",
         "    verdict: str | None = None\n\n\n@dataclass",

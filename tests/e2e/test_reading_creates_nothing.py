@@ -87,6 +87,7 @@ NO_STORE = {
     "capture on",
     "capture off",
     "capture status",
+    "capture actions",
     "pause",
     "resume",
     "connect",

@@ -29,6 +29,7 @@ LATER = {
         "rules_files host_given host_turns host_sessions place_themes place_choice branch_states project_branches",
     ),
     10: ("m010_team_names", ""),
+    11: ("m011_actions", "actions"),
 }
 """The tables that each version after the first one added."""
 
@@ -57,7 +58,7 @@ COLUMNS = {
 }
 
 
-@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9])
+@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9, 10])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)

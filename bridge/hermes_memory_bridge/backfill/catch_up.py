@@ -17,6 +17,7 @@ from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.hosts.capture_settings import open_capture_switch
 from hermes_memory_store.hosts.capture_switch import load_capture_switch, may_capture
+from hermes_memory_store.items.action_rows import Action
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ async def catch_up(worker: StoreWorker, hosts: dict[str, int]) -> None:
     """Bring in what is new. :param hosts: with until when each was read, as `CaptureSwitch.history`"""
     path, until = str(worker.path), worker.store.clock() - QUIET_MS
     search = partial(find_disk_sessions, find_here(), hosts, range(min(hosts.values()), until))
-    run = await worker.read(lambda store: store.journal.last_seq()) + 1
+    run = await worker.read(lambda store: store.turns.find_next_run())
     sessions, _ = await asyncio.to_thread(search)
     for disk in (disk for disk in sessions if disk.changed_at >= hosts[disk.host]):
         try:
@@ -60,15 +61,15 @@ async def catch_up(worker: StoreWorker, hosts: dict[str, int]) -> None:
         switch.history |= {host: max(until, read) for host, read in switch.history.items() if read and host in hosts}
 
 
-def read_unheard(path: str, disk: DiskSession) -> list[SaidMessage]:
-    """Read what a session says that is new, unless its hooks bring it. :raises StoreError:"""
+def read_unheard(path: str, disk: DiskSession) -> list[SaidMessage | Action]:
+    """Read what a session says and did that is new, unless its hooks bring it. :raises StoreError:"""
     with Store.open(path, read_only=True) as store:
-        if store.host_sessions.find(disk.host, disk.name) and may_capture(path, disk.host, disk.folder).allowed:
-            return []
-        return History(store, Wanted(), (), is_asked_for=False).read_new(disk, [])
+        is_heard = store.host_sessions.find(disk.host, disk.name) and may_capture(path, disk.host, disk.folder).allowed
+        done = History(store, Wanted(), (), is_asked_for=False).read_new(disk, [])
+        return [one for one in done if isinstance(one, Action)] if is_heard else done
 
 
-def bring_piece(disk: DiskSession, piece: list[SaidMessage], run: int, store: Store) -> None:
+def bring_piece(disk: DiskSession, piece: list[SaidMessage | Action], run: int, store: Store) -> None:
     """Bring in messages, if they still may be."""
     path = str(store.path)
     if load_capture_switch(path).history.get(disk.host) and may_capture(path, "", disk.folder).allowed:

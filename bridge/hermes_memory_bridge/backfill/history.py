@@ -1,7 +1,8 @@
 """What of the sessions on disk may come in, and how it does: each message once, however often a backfill runs or is killed.
 
 A message has a uid that its host, session, speaker and words give it. What the journal knows under that uid was here once: it is
-there, or was erased and does not come back, unless a backfill was taken back and a person asks for another.
+there, or was erased and does not come back, unless a backfill was taken back and a person asks for another. An action comes in
+where a person said yes to actions; its uid comes from its host, session and call.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 
 from hermes_memory_bridge.backfill.disk_sessions import NO_END, DiskSession, SkippedFile
 from hermes_memory_bridge.backfill.git_commits import GIT, read_commits
 from hermes_memory_bridge.backfill.session_forms import read_session
+from hermes_memory_bridge.backfill.tool_calls import SessionCalls
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptMessage
 from hermes_memory_bridge.hook_service.turn_capture import split_message, to_spoken_text
 from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
@@ -27,7 +32,8 @@ from hermes_memory_store.hosts.host_data import list_client_names
 from hermes_memory_store.hosts.host_sessions import HostSession, HostTurns, digest_message
 from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion
 from hermes_memory_store.intake.intake import TURN_TARGET
-from hermes_memory_store.model import PERSON, Actor, Origin, Session, Uid, Way
+from hermes_memory_store.items.action_rows import Action, find_known_actions, keep_actions
+from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Uid, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import format_uid
@@ -64,6 +70,7 @@ class HistoryPlan:
     """By host and project."""
     skipped: list[SkippedFile] = field(default_factory=list)
     messages: int = 0
+    actions: int = 0
     known: int = 0
     """Sessions that bring nothing new."""
     sampled: int = 0
@@ -86,6 +93,7 @@ class ProjectHistory:
 class HistoryReport:
     sessions: int = 0
     messages: int = 0
+    actions: int = 0
     refused: int = 0
     """Messages that a theme does not take."""
     proposed: int = 0
@@ -97,16 +105,25 @@ class History:
     """The sessions on disk that a person wants, beside the store they come into."""
 
     def __init__(
-        self, store: Store, wanted: Wanted, sessions: Iterable[DiskSession], *, is_asked_for: bool = True
+        self,
+        store: Store,
+        wanted: Wanted,
+        sessions: Iterable[DiskSession],
+        *,
+        is_asked_for: bool = True,
+        reads_actions: bool | None = None,
     ) -> None:
         """:param sessions: those changed last first
         :param is_asked_for: whether what was taken back may come again
+        :param reads_actions: whether a plan counts actions; as the person answered unless given. That alone decides what is kept
         """
         self._store = store
         self._wanted = wanted
         self._sessions = [session for session in sessions if session.changed_at >= wanted.since]
         self._switch = load_capture_switch(store.path)
         self._seen: dict[str, ProjectSighting] = {}
+        self._may_keep = cache(lambda folder: may_capture(str(store.path), "", folder).allowed)
+        self._reads_actions = self._switch.actions is True if reads_actions is None else reads_actions
         self._is_asked_for = is_asked_for
         self._taken_back = store.turns.find_taken_back() if is_asked_for else set()
 
@@ -116,41 +133,45 @@ class History:
         checks_s = 0.0
         for disk, project in self._choose(plan.skipped):
             group = plan.groups.setdefault((disk.host, project), ProjectHistory())
-            count = 0
+            count, actions = 0, 0
             for message in self.read_new(disk, plan.skipped):
+                group.first_at, group.last_at = min(group.first_at, message.at), max(group.last_at, message.at)
+                if isinstance(message, Action):
+                    actions += 1
+                    continue
                 count += 1
                 group.size += 0 if disk.size else len(message.text)
-                group.first_at, group.last_at = min(group.first_at, message.at), max(group.last_at, message.at)
                 if plan.sampled < MOST_SAMPLED:
                     started = time.process_time()
                     self._sample(plan, message.text)
                     checks_s += time.process_time() - started
-            if count:
+            if count or actions:
                 plan.sessions.append(disk)
+                plan.actions += actions
                 group.sessions += 1
                 group.messages += count
                 group.size += disk.size
                 plan.messages += count
             else:
                 plan.known += 1
-        plan.groups = {key: group for key, group in plan.groups.items() if group.messages}
+        plan.groups = {key: group for key, group in plan.groups.items() if group.sessions}
         reading_s = time.process_time() - begin - checks_s
         plan.seconds = reading_s + 1.5 * checks_s * plan.messages / max(1, plan.sampled)
         return plan
 
     def bring(self, plan: HistoryPlan, progress: Callable[[int, int], None] | None = None) -> HistoryReport:
-        """Bring in the messages of a plan's sessions that were never here.
+        """Bring in the messages and actions of a plan's sessions that were never here.
 
         :param progress: called with the sessions that are done, and all
         """
-        report, run = HistoryReport(), self._store.journal.last_seq() + 1
+        report, run = HistoryReport(), self._store.turns.find_next_run()
         for number, disk in enumerate(plan.sessions, 1):
-            before = report.messages
+            before = report.messages + report.actions
             if disk.host == GIT:
                 self._store.place_themes.theme_of(self._sight(disk.folder))  # commits are known by it
             for piece in in_chunks(self.read_new(disk, [])):  # other writers wait for one
                 self.bring_messages(disk, piece, report, run)
-            report.sessions += report.messages > before
+            report.sessions += report.messages + report.actions > before
             if progress is not None:
                 progress(number, len(plan.sessions))
         return report
@@ -176,26 +197,61 @@ class History:
             self._seen[folder] = read_project(folder)
         return self._seen[folder]
 
-    def read_new(self, disk: DiskSession, skipped: list[SkippedFile]) -> list[SaidMessage]:
-        """Return what was said in a session, may be kept and was never here."""
-        messages = list(self._drop_refused(disk, self._read(disk, skipped)))
+    def read_new(self, disk: DiskSession, skipped: list[SkippedFile]) -> list[SaidMessage | Action]:
+        """Return what was said and done in a session, may be kept and was never here."""
+        seen = self._sight(disk.folder) if disk.folder else None
+        theme = self._store.place_themes.find_known(seen)
+        policy = self._store.policies.for_theme(theme or DEFAULT)
+        calls = SessionCalls(disk.host) if self._reads_actions and policy.turns != "none" else None
+        refused: list[int] = []
+        messages = list(self._drop_refused(disk, self._read(disk, skipped, theme, calls), refused))
         journaled = self._store.turns.find_journaled([message.uid for message in messages]) - self._taken_back
         messages = [message for message in messages if message.uid not in journaled]
         captured = self._list_captured(disk) if messages else set()
         host_session = self._store.host_sessions.find(disk.host, disk.name)
+        is_needed = messages or calls is not None
         erased_at = (
-            self._store.turns.find_erasure((host_session and host_session.session) or disk.name) if messages else 0
+            self._store.turns.find_erasure((host_session and host_session.session) or disk.name) if is_needed else 0
         )
-        messages = [message for message in messages if message.at > erased_at]
-        return [message for message in messages if (message.role, message.text) not in captured]
+        messages = [message for message in messages if (message.role, message.text) not in captured]
+        done: list[SaidMessage | Action] = [*messages]
+        done += self._find_new_actions(disk, calls, refused) if calls is not None else []
+        return [one for one in done if one.at > erased_at]
 
-    def _drop_refused(self, disk: DiskSession, messages: Iterable[SaidMessage]) -> Iterator[SaidMessage]:
-        """Yield messages without the prompts that hooks heard and might not keep, and what was answered to them."""
+    def _find_new_actions(self, disk: DiskSession, calls: SessionCalls, switches: list[int]) -> list[Action]:
+        """Return what was done, may be kept and was never here. :param switches: times, as `_drop_refused` notes them"""
+        actions: dict[bytes, Action] = {}
+        now, root = self._store.clock(), self._sight(disk.folder).root if disk.folder else ""
+        for call, outcome in calls.list_calls():
+            at = Millis(min(call.at or disk.changed_at, now))
+            if at < self._wanted.since or self._switch.was_stopped(at) or bisect_right(switches, at) % 2:
+                continue
+            for number, what in enumerate(call.subjects):
+                place = folder = os.path.normpath(os.path.join(disk.folder, call.folder))
+                if call.kind != "run":
+                    file = Path(folder, what)
+                    place = os.path.realpath(file.parent)
+                    what = os.path.join(place, file.name).removeprefix(f"{root}{os.sep}" if root else "")
+                if self._may_keep(place):
+                    named = "\0".join((disk.host, disk.name, "action", call.id, str(number)))
+                    uid = hashlib.blake2b(named.encode(errors="replace"), digest_size=16).digest()
+                    actions[uid] = Action(uid, call.kind, what, folder, at, *outcome)
+        known = find_known_actions(self._store.db, [*actions], again=self._is_asked_for)
+        return [action for uid, action in actions.items() if uid not in known]
+
+    def _drop_refused(
+        self, disk: DiskSession, messages: Iterable[SaidMessage], switches: list[int]
+    ) -> Iterator[SaidMessage]:
+        """Yield messages without the prompts that hooks heard and might not keep, and what was answered to them.
+
+        :param switches: is given the times at which such a time began and ended, in turn
+        """
         host_session, is_refused = self._store.host_sessions.find(disk.host, disk.name), False
         turns = HostTurns(self._store.db)
         for message in messages:
             if host_session is not None and message.role == "user":
-                is_refused = turns.is_refused(host_session, message.role, at=message.at)
+                was_refused, is_refused = is_refused, turns.is_refused(host_session, message.role, at=message.at)
+                switches += [message.at] if is_refused is not was_refused else []
             if not is_refused:
                 yield message
 
@@ -211,16 +267,16 @@ class History:
             if turn.origin.way is not Way.HISTORY
         }
 
-    def _read(self, disk: DiskSession, skipped: list[SkippedFile]) -> Iterator[SaidMessage]:
+    def _read(
+        self, disk: DiskSession, skipped: list[SkippedFile], theme: str | None, calls: SessionCalls | None
+    ) -> Iterator[SaidMessage]:
         """Yield what was said in a session and may be kept, in order; what cannot be read ends it, and is noted."""
         occurrences: Counter[bytes] = Counter()
-        now = self._store.clock()
-        seen = self._sight(disk.folder) if disk.folder else None
-        theme = self._store.place_themes.find_known(seen)
-        policy = self._store.policies.for_theme(theme or DEFAULT)
+        now, policy = self._store.clock(), self._store.policies.for_theme(theme or DEFAULT)
         messages: list[TranscriptMessage] = []
         try:
-            messages.extend(read_commits(disk) if disk.host == GIT else read_session(disk.host, disk.path, disk.name))
+            of_disk = read_session(disk.host, disk.path, disk.name, calls) if disk.host != GIT else read_commits(disk)
+            messages.extend(of_disk)
             changed_at = os.stat(disk.path).st_mtime_ns // 1_000_000 if disk.size else disk.changed_at
             if messages and messages[-1].role == "assistant" and abs(now - changed_at) < QUIET_MS:
                 skipped.append(SkippedFile(disk.host, disk.path, "its last answer may grow; run this again later"))
@@ -256,10 +312,15 @@ class History:
         plan.held += find_suspicion(passage) is not None
 
     def bring_messages(
-        self, disk: DiskSession, messages: Sequence[SaidMessage], report: HistoryReport, run: int
+        self, disk: DiskSession, done: Sequence[SaidMessage | Action], report: HistoryReport, run: int
     ) -> None:
-        """Bring in messages of one session, in one transaction."""
+        """Bring in messages of one session, in one transaction, then its actions."""
         store = self._store
+        messages = [one for one in done if isinstance(one, SaidMessage)]
+        is_wanted = load_capture_switch(store.path).actions is True
+        actions = [one for one in done if isinstance(one, Action) and is_wanted]
+        if not messages and not actions:
+            return
         host_session = store.host_sessions.find(disk.host, disk.name)
         origin = Origin(way=Way.HISTORY, client=list_client_names(disk.host)[0], client_version=disk.version or None)
         seen = self._sight(disk.folder) if disk.folder else None
@@ -271,13 +332,14 @@ class History:
             # Where the branch stands now says nothing of then.
             origin = replace(store.projects.place(origin, seen), branch=disk.branch or None, commit=None)
         with store.journal.join_changes(), store.attribute(origin):
-            session = self._take_session(disk, host_session, theme, origin.project, messages[0].at)
+            session = self._take_session(disk, host_session, theme, origin.project, done[0].at)
             uids = [format_uid(message.uid) for message in messages]
             present = {turn.uid for turn in store.turns.by_uids(uids)}  # somebody else may backfill, too
             new = [message for message, uid in zip(messages, uids, strict=True) if uid not in present]
             turns = [turn for message in new for turn in self._to_turns(message, host_session)]
             actor = PERSON if self._is_asked_for else Actor("session", session.name)
             brought = store.turns.bring(theme, turns, session=session, origin=origin, run=run, actor=actor)
+        report.actions += keep_actions(store.db, session, disk.host, actions, run, store.clock())
         report.messages += brought
         report.themes.add(theme)
         report.refused += len(turns) - brought

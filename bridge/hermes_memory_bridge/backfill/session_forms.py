@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import (
     MOST_LINE_BYTES,
@@ -34,6 +34,9 @@ from hermes_memory_store.database.store_reading import file_size, query_database
 from hermes_memory_store.hosts.host_data import load_host
 from hermes_memory_store.system.file_handles import open_regular
 
+if TYPE_CHECKING:
+    from hermes_memory_bridge.backfill.tool_calls import SessionCalls
+
 HEAD_BYTES = 1 << 18
 """Of a file in which its head is looked for: what hosts add before the first message is long."""
 
@@ -46,9 +49,12 @@ def find_session_heads(path: str, member: dict[str, Any]) -> list[dict[str, Any]
     return list(FORMS[member.get("form", "lines")][0](path, member))
 
 
-def read_session(host: str, path: str, name: str) -> Iterator[TranscriptMessage]:
-    """Read what was said in a session, in order. :raises OSError: as `find_session_heads`"""
-    return FORMS[load_host(host)["sessions"].get("form", "lines")][1](host, path, name)
+def read_session(host: str, path: str, name: str, calls: SessionCalls | None = None) -> Iterator[TranscriptMessage]:
+    """Read what was said in a session, in order. :raises OSError: as `find_session_heads`
+
+    :param calls: gathers what was done in it; complete once everything was read
+    """
+    return FORMS[load_host(host)["sessions"].get("form", "lines")][1](host, path, name, calls)
 
 
 def open_session_file(path: str) -> BinaryIO:
@@ -93,7 +99,7 @@ def find_lines_head(path: str, member: dict[str, Any]) -> Iterator[dict[str, Any
     yield head
 
 
-def read_lines(host: str, path: str, _name: str) -> Iterator[TranscriptMessage]:
+def read_lines(host: str, path: str, _name: str, calls: SessionCalls | None) -> Iterator[TranscriptMessage]:
     """Yield the messages of a file's lines. Of a line that writes the whole history again, only what no line before it said."""
     from hermes_memory_bridge.hook_service.turn_capture import (
         to_spoken_text,  # who looks for heads alone needs no tools
@@ -111,6 +117,8 @@ def read_lines(host: str, path: str, _name: str) -> Iterator[TranscriptMessage]:
             history = find_member(document, history_key)
             again: Counter[tuple[str, str]] = Counter()
             for entry in history if isinstance(history, list) else [document]:
+                if calls is not None:
+                    calls.read(entry)
                 message = parse_document(host, entry)
                 if message is None:
                     continue
@@ -134,7 +142,7 @@ def find_rows(path: str, member: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {key: value for key, value in head.items() if isinstance(value, int if key == "changed_at" else str)}
 
 
-def read_rows(host: str, path: str, name: str) -> Iterator[TranscriptMessage]:
+def read_rows(host: str, path: str, name: str, calls: SessionCalls | None) -> Iterator[TranscriptMessage]:
     open_session_file(path).close()
     messages = []
     for role, content, at, message_name in query_database(path, load_host(host)["sessions"]["read"], name):
@@ -144,6 +152,9 @@ def read_rows(host: str, path: str, name: str) -> Iterator[TranscriptMessage]:
             )
         message = to_message(role, content, {"timestamp": at}, message_name)
         messages += [message] if message is not None else []
+    if calls is not None and calls.query:
+        for (document,) in query_database(path, calls.query, name):
+            calls.read(load_document(document.encode()))
     yield from join_messages(messages)
 
 
@@ -189,7 +200,7 @@ def load_json(path: str) -> Any:
             raise OSError(0, f"{Path(path).name} is no whole document") from None
 
 
-def read_task(host: str, path: str, _name: str) -> Iterator[TranscriptMessage]:
+def read_task(host: str, path: str, _name: str, _calls: SessionCalls | None) -> Iterator[TranscriptMessage]:
     document = load_json(path)
     kinds: dict[str, str] = load_host(host)["sessions"]["kinds"]
     entries = find_member(document, "messages") if isinstance(document, dict) else document

@@ -64,6 +64,7 @@ from hermes_memory_store.find.text_scan import scan_turns
 from hermes_memory_store.find.turn_sentences import SPEAKER
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.intake.intake import AdmittedTurn, Intake
+from hermes_memory_store.items import action_rows
 from hermes_memory_store.items.journal import OF_HISTORY, Journal, JournalEntry, redact_journal
 from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.items.name_keys import Names, to_theme_name
@@ -126,9 +127,16 @@ TO_SCRUB = """
 """
 
 BROUGHT_BY_RUNS = f"""
-    SELECT t.theme_id, t.id, t.uid, t.content, t.session_id, json_extract(j.after, '$.run') run
+    SELECT t.theme_id, t.id, t.uid, t.content, t.session_id, json_extract(j.after, '$.run') run, j.at kept_at
     FROM turns t JOIN journal j ON j.uid = t.uid AND j.op = 'capture'
     WHERE t.{OF_HISTORY} AND run IS NOT NULL
+"""
+
+COUNTS_OF_RUN = f"""
+    SELECT sum(is_turn), count(DISTINCT session_id), sum(NOT is_turn), min(kept_at) FROM (
+      SELECT run, session_id, 1 is_turn, kept_at FROM ({BROUGHT_BY_RUNS})
+      UNION ALL SELECT run, session_id, 0, kept_at FROM actions WHERE what IS NOT NULL
+    ) WHERE run = ?
 """
 
 FORGET_READ = "DELETE FROM host_turns WHERE turn_uid = ?"
@@ -308,26 +316,37 @@ class Turns:
     def find_newest_run(self, where: str = "") -> tuple[int, int] | None:
         """Return the number of the newest run of which turns are left, and its last row. :param where: AND …, of its rows"""
         sql = f"SELECT json_extract(after, '$.run') run, seq FROM journal WHERE op = 'capture' AND {OF_HISTORY}{where}"
-        return self._db.row(f"{sql} AND run > 0 AND uid IN (SELECT uid FROM turns) ORDER BY seq DESC LIMIT 1")
+        newest = self._db.row(f"{sql} AND run > 0 AND uid IN (SELECT uid FROM turns) ORDER BY seq DESC LIMIT 1")
+        of_actions = (
+            None if where else self._db.value(f"SELECT max(run) FROM actions WHERE uid IN ({action_rows.OF_RUNS})")
+        )
+        return (of_actions, 0) if of_actions is not None and (newest is None or of_actions > newest[0]) else newest
+
+    def find_next_run(self) -> int:
+        """Return the number of the run that begins now."""
+        return 1 + max(self._journal.last_seq(), int(self._db.value("SELECT max(run) FROM actions") or 0))
 
     def describe_run(self, run: int) -> str:
         """Say what a run brought that is left, and when it began."""
-        sql = f"SELECT count(*), count(DISTINCT session_id) FROM ({BROUGHT_BY_RUNS} AND run = ?)"
-        messages, sessions = self._db.rows(sql, (run,))[0]
-        what = f"{safe_text.pluralise(messages, 'message')} of {safe_text.pluralise(sessions, 'session')}"
-        return f"{what} that the backfill of {format_iso_time(self._journal.get(run).at)} brought in"
+        messages, sessions, actions, at = self._db.rows(COUNTS_OF_RUN, (run,))[0]
+        what = safe_text.pluralise(messages, "message") + (
+            f" and {safe_text.pluralise(actions, 'action')}" if actions else ""
+        )
+        return f"{what} of {safe_text.pluralise(sessions, 'session')} that the backfill of {format_iso_time(at)} brought in"
 
     @retry_without_index
     def take_back(self, run: int) -> tuple[int, tuple[str, ...]]:
         """Erase what one run of `bring` brought, in all themes; return as `erase` does. It may be brought again."""
         with self._db.write_transaction() as conn:
             themes: dict[int, builtins.list[tuple[int, bytes, str]]] = {}
-            for theme_id, *row, _session, _run in conn.execute(f"{BROUGHT_BY_RUNS} AND run = ?", (run,)):
+            for theme_id, *row, _session, _run, _at in conn.execute(f"{BROUGHT_BY_RUNS} AND run = ?", (run,)):
                 themes.setdefault(theme_id, []).append((row[0], row[1], row[2]))
             for theme_id, rows in themes.items():
                 conn.executemany(FORGET_READ, [(uid,) for _, uid, _ in rows])
                 self.erase_within(conn, theme_id, rows, PERSON, self._journal.now(conn), everywhere=True, run=run)
-        return sum(map(len, themes.values())), self.scrub()
+            rows_of_run = conn.execute(f"{action_rows.OF_RUNS} AND run = ?", (run,))
+            erased = action_rows.erase_actions(conn, rows_of_run, again=True)
+        return erased + sum(map(len, themes.values())), self.scrub()
 
     def find_named(self, session: Session, names: Sequence[str], *, in_theme: bool = False) -> tuple[Uid, ...]:
         """Return the uids of turns by names, oldest first: a session's own, else those of its theme that agents are given.
@@ -472,6 +491,11 @@ class Turns:
         theme_id, now = self._names.theme_or_none(theme), self._journal.current_time()
         return int(self._db.value(sql, (theme_id, older_than_ms, now)))
 
+    def count_actions(self, theme: str, *, older_than_ms: int = 0) -> int:
+        """Count the actions that `erase` takes with these turns."""
+        sql = f"SELECT count(*) FROM ({action_rows.OLDER_THAN})"
+        return int(self._db.value(sql, (self._names.theme_or_none(theme), older_than_ms, self._journal.current_time())))
+
     def purge(self, theme: str, *, older_than_ms: int = 0, actor: Actor = PERSON) -> int:
         """Erase turns permanently, as `erase` does; return how many there were."""
         return self.erase(theme, older_than_ms=older_than_ms, actor=actor)[0]
@@ -486,7 +510,8 @@ class Turns:
         everywhere: bool = True,
         brought_by: str = "",
     ) -> tuple[int, tuple[str, ...]]:
-        """Erase turns permanently, also from the index, the backups and the events that wait for a bridge.
+        """Erase turns permanently, also from the index, the backups and the events that wait for a bridge, with the actions that
+        are as old and came the same way.
 
         Returns how many there were, and the backups that still hold them because they could not be reached.
 
@@ -498,6 +523,9 @@ class Turns:
             now = self._journal.now(conn)
             rows = conn.execute(BROUGHT_BY[brought_by], (theme_id, older_than_ms, now)).fetchall()
             self.erase_within(conn, theme_id, rows, actor, now, everywhere=everywhere)
+            action_rows.erase_actions(
+                conn, conn.execute(action_rows.BROUGHT_BY[brought_by], (theme_id, older_than_ms, now))
+            )
             erase_messages_from_waiting(self._db.path, to_theme_name(theme), now - older_than_ms, self._theme_of_folder)
         return len(rows), self.scrub()
 

@@ -43,7 +43,7 @@ class CaptureRuling:
 class CaptureSwitch:
     """What the file of a store says. Without a file: nobody was allowed, nothing is off."""
 
-    __slots__ = ("folders", "history", "hosts", "off", "paused_until", "stops", "tools", "trouble")
+    __slots__ = ("actions", "folders", "history", "hosts", "off", "paused_until", "stops", "tools", "trouble")
 
     def __init__(self, *, off: bool = False, trouble: str = "") -> None:
         self.hosts: dict[str, bool] = {}
@@ -51,6 +51,8 @@ class CaptureSwitch:
         self.off = off
         self.tools: dict[str, bool] = {}
         """The same of what tools and pages returned in a host: whether it may be heard. Nothing of that is kept."""
+        self.actions: bool | None = None
+        """Whether what agents run, read and edit may be kept; None where nobody has answered, which means no."""
         self.history: dict[str, int] = {}
         """Hosts whose person has answered whether later sessions on this disk are read: until when, UTC milliseconds; 0: no."""
         self.paused_until: int | None = None
@@ -68,7 +70,8 @@ class CaptureSwitch:
     def to_document(self) -> dict[str, Any]:
         """Return what `parse_capture_switch` reads."""
         document = {"hosts": self.hosts, "off": self.off, "paused_until": self.paused_until, "folders": self.folders}
-        return document | {name: value for name in ("stops", "tools", "history") if (value := getattr(self, name))}
+        later = {name: getattr(self, name) for name in ("stops", "tools", "history", "actions")}
+        return document | {name: value for name, value in later.items() if value or value is False}
 
     def is_paused(self, now: int) -> bool:
         return self.paused_until is not None and (self.paused_until == UNTIL_RESUMED or now < self.paused_until)
@@ -137,7 +140,7 @@ def parse_capture_switch(content: bytes) -> CaptureSwitch:
         raise ValueError("no object")
     hosts, tools, off = document.get("hosts", {}), document.get("tools", {}), document.get("off", False)
     paused_until, folders, stops = document.get("paused_until"), document.get("folders", []), document.get("stops", [])
-    history = document.get("history", {})
+    history, actions = document.get("history", {}), document.get("actions")
     if not isinstance(hosts, dict) or not isinstance(tools, dict) or not isinstance(history, dict):
         raise ValueError("other types")
     if not isinstance(off, bool) or not isinstance(folders, list):
@@ -150,6 +153,7 @@ def parse_capture_switch(content: bytes) -> CaptureSwitch:
         raise ValueError("no times")
     switch = CaptureSwitch(off=off)
     switch.hosts = {name: answer for name, answer in hosts.items() if isinstance(answer, bool)}
+    switch.actions = actions if isinstance(actions, bool) else None
     switch.tools = {name: answer for name, answer in tools.items() if isinstance(answer, bool)}
     switch.history = {name: until for name, until in history.items() if type(until) is int}
     switch.paused_until, switch.folders, switch.stops = paused_until, folders, stops

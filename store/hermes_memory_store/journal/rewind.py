@@ -26,6 +26,7 @@ AFTERWARDS = (
     "DELETE FROM journal WHERE seq > :last",
     "DELETE FROM tombstones WHERE purged_at > :moment",
     "DELETE FROM injections WHERE at > :moment",
+    "DELETE FROM actions WHERE kept_at > :moment",
     "DELETE FROM reads",
     "DELETE FROM fact_uses",
     "DELETE FROM scopes WHERE theme_id IN (SELECT id FROM themes WHERE created_at > :moment)",

@@ -22,6 +22,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
 from hermes_memory_store.items import fulltext, journal, journal_receipt
+from hermes_memory_store.items.action_rows import BLANK
 from hermes_memory_store.items.kinds import FACT, ItemKind
 from hermes_memory_store.items.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.items.tier_columns import UNLINK_FACT
@@ -53,6 +54,7 @@ BURY = "INSERT OR IGNORE INTO tombstones SELECT ?, ?, max(at), max(actor_id) FRO
 HELD = {
     "facts": "SELECT 1 FROM facts WHERE uid = ?",
     "turns": "SELECT 1 FROM turns WHERE uid = ?",
+    "actions": "SELECT 1 FROM actions WHERE uid = ? AND what IS NOT NULL",
     "journal": "SELECT 1 FROM journal WHERE uid = ? AND entity = 'fact' AND digest IS NULL",
 }
 """Finds what a backup holds of an item, table by table: an older one has not all of them."""
@@ -339,6 +341,8 @@ def erase_facts_from_store_file(
         journaled = "SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL"
         is_changed = is_changed or bool(rows) or conn.execute(journaled, (uid,)).fetchone() is not None
         journal.redact_journal(conn, uid)
+        if "actions" in tables:
+            is_changed = conn.execute(BLANK, (uid, False)).rowcount > 0 or is_changed
         for table, statement in SYNCED.items():
             if table in tables:
                 is_changed = conn.execute(statement, (uid,)).rowcount > 0 or is_changed

@@ -16,6 +16,7 @@ from typing import Any
 
 from hermes_memory_store import uids
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.items.action_rows import erase_actions, find_holding_actions
 from hermes_memory_store.items.origin_rows import ERASED, TEXT_COLUMNS, erase_origin_texts
 from hermes_memory_store.projects.branch_states import erase_branches
 
@@ -145,7 +146,7 @@ def is_inside_word(left: str, right: str) -> bool:
 
 
 def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
-    """Erase the words from questions of recalls, saved answers of calls and origins; return how many held them.
+    """Erase the words from questions of recalls, saved answers of calls, actions and origins; return how many held them.
 
     The records stay: a call that is repeated must still find that it was answered.
     """
@@ -161,6 +162,8 @@ def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
         answers = [(clean, key) for clean, key, answer in cleaned if clean != answer]
         conn.executemany("UPDATE calls SET answer = ? WHERE key = ?", answers)
         count += len(answers)
+    if "actions" in tables:
+        count += erase_actions(conn, find_holding_actions(conn, words.phrases.is_in))
     if "origins" in tables and count_origins(conn, words):
         count += erase_origin_texts(conn, words.phrases.is_in)
     if "project_branches" in tables:
@@ -174,7 +177,8 @@ def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     words = add_lone_targets(conn, words)
     questions = sum(is_question_erased(words, *row) for _, *row in conn.execute(QUESTIONS))
     answered = sum(clean_answer(answer, words) != answer for _, answer in conn.execute(ANSWERS))
-    return int(count_origins(conn, words) + questions + answered)
+    done = len(find_holding_actions(conn, words.phrases.is_in))
+    return int(count_origins(conn, words) + questions + answered + done)
 
 
 def count_origins(conn: sqlite3.Connection, words: ErasedWords) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.clock import system_clock
+from tests.bridge.backfill.test_actions import claude_call, write_claude_calls
 from tests.bridge.backfill.test_backfill import ID, write_claude
 from tests.bridge.backfill.test_git_commits import commit, make_repository
 from tests.tools.small_disk import small_disk
@@ -187,3 +188,42 @@ def test_a_full_disk_is_told_and_what_came_in_stays_and_comes_once(
         assert 0 < kept < 146
         assert tell("backfill", "--yes", "--db", db)["messages"] == 146 - kept
         assert all(check["ok"] for check in tell("doctor", "--db", db)["checks"])
+
+
+def test_actions_are_kept_after_a_yes_of_their_own_alone(ask: Ask, tell: Tell, db: Path, home: Path) -> None:
+    script = "for x in 1 2\ndo false; done"
+    failed = claude_call(10, "Bash", "Exit code 1\nfirst\nlast of it", failed=True, command=script)
+    write_claude_calls(home, str(home / "shop"), failed, claude_call(11, "Read", "x", file_path="app.py"))
+    assert tell("backfill", "--yes")["actions"] == 0
+    assert "is not kept; allow it with: hermes-memory-tui capture actions on\n" in ask("capture", "status").out
+    assert "Keep what was run and edited: 2 actions, and later ones?" in at_terminal(db, "n\nn\n")
+    assert tell("capture", "status")["actions"] is False
+    assert "Keep what" not in at_terminal(db, "n\n")
+    assert "and 2 actions: what was run, read and edited\n" in ask("backfill", "--actions", "--dry-run").out
+    assert tell("capture", "status")["actions"] is False
+    db.with_name("memory.db.capture.json").unlink()
+    assert "brought in 0 messages and 2 actions of 1 session" in at_terminal(db, "y\nn\n")
+    lines = ask("sessions", ID.format(1)).out.splitlines()[2:]
+    assert [line.partition("Z  ")[2] or line for line in lines] == [
+        "run   for x in 1 2 do false; done  (exit 1)",
+        "    last of it",
+        "read  app.py",
+    ]
+    first, second = tell("sessions", ID.format(1))["actions"]
+    assert (first["what"], first["exit_code"], first["error"]) == (script, 1, "Exit code 1\nfirst\nlast of it")
+    assert (second["kind"], second["what"], second["folder"]) == ("read", "app.py", str(home / "shop"))
+    assert "would be erased: 0 messages and 2 actions of 1 session" in ask("backfill", "--undo", "--dry-run").out
+    assert tell("backfill", "--undo", "--yes")["erased"] == 2
+    assert tell("backfill", "--yes", "--no-actions")["actions"] == 0
+    assert tell("backfill", "--yes", "--actions")["actions"] == 2
+    assert tell("turns", "--purge", "--theme", "shop", "--yes")["actions"] == 2
+    assert tell("sessions", ID.format(1))["actions"] == []
+
+
+def test_the_answer_to_actions_is_changed_for_later(ask: Ask, tell: Tell) -> None:
+    assert tell("capture", "actions", "on")["actions"] is True
+    assert "what agents run, read and edit may be kept\n" in ask("capture", "status").out
+    assert tell("capture", "off")["actions"] is True
+    assert tell("capture", "actions", "off")["actions"] is False
+    for wrong in (("actions",), ("actions", "on", "--here"), ("on", "off")):
+        assert "go together" in ask("capture", *wrong).err

@@ -1,4 +1,4 @@
-"""Session: the activity of one session: its calls, its context records with reasons, and its writes, live."""
+"""Session: the activity of one session: its calls, context records with reasons, writes, and what it ran and edited, live."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_store.context.context_records import ContextRecord, RecordedFact
+from hermes_memory_store.items.action_rows import Action, list_actions
 from hermes_memory_store.memory_tests.memory_case import CaseStart
 from hermes_memory_store.model import Change, Session, format_notation
 from hermes_memory_store.safe_text import to_printable
@@ -41,7 +42,7 @@ MAX_EVENTS = 500
 ASKING_TOOLS = ("memory_search", "memory_context", "recall_memory", "recall_conversation")
 """Tools that are called with a question."""
 
-KINDS = ("all", "calls", "context", "writes")
+KINDS = ("all", "calls", "context", "writes", "actions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class SessionActivity:
     calls: list[dict[str, Any]]
     told: list[ContextRecord]
     wrote: list[Change]
+    done: list[Action]
     named: dict[int, str]
 
 
@@ -70,7 +72,9 @@ class SessionView(BaseView[SessionActivity]):
         GridColumn("result", 14, right=True, least=70),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("l,right", "kind(1)", "Filter", id="agent.kind", tooltip="Filter: all, calls, context, writes"),
+        Binding(
+            "l,right", "kind(1)", "Filter", id="agent.kind", tooltip="Filter: all, calls, context, writes, actions"
+        ),
         Binding("h,left", "kind(-1)", "Previous filter", id="agent.kind_before", tooltip="Previous filter", show=False),
         Binding("=", "compare", "Diff", id="agent.compare", tooltip="Diff the context with the previous one"),
         WriteBinding("U", "undo_session", "Undo all", id="agent.undo", tooltip="Undo all writes of the session"),
@@ -111,6 +115,7 @@ class SessionView(BaseView[SessionActivity]):
             self._calls,
             store.context_records.list(session.theme, session.name, limit=MAX_EVENTS),
             wrote,
+            list_actions(store.db, session, MAX_EVENTS),
             change_names(store, wrote),
         )
 
@@ -123,9 +128,11 @@ class SessionView(BaseView[SessionActivity]):
             events += [(record.at, context_record_row(record, now)) for record in data.told]
         if kind in ("all", "writes"):
             events += [(change.at, change_row(change, data.named, now)) for change in data.wrote]
+        if kind in ("all", "actions"):
+            events += [(action.at, action_row(action, now)) for action in data.done]
         events.sort(key=lambda event: -event[0])
         self.grid.empty = ("No activity yet.", "", "calls, context and writes appear here live")
-        is_cut = max(len(data.calls), len(data.told), len(data.wrote)) >= MAX_EVENTS
+        is_cut = max(len(events) for events in (data.calls, data.told, data.wrote, data.done)) >= MAX_EVENTS
         more = f", the newest {MAX_EVENTS} of each kind" if is_cut else ""
         self.grid.set_subtitle(f"{kind} · {display_formats.format_count(len(events))}{more}")
         self.grid.show([row for _, row in events])
@@ -156,6 +163,9 @@ class SessionView(BaseView[SessionActivity]):
                     Content(""),
                     *self._session_lines(),
                 ]
+        action = next((action for action in data.done if action.uid == number), None)
+        if kind == "action" and action is not None:
+            return action.kind, [*action_detail(action, now), Content(""), *self._session_lines()]
         call = next((entry for entry in data.calls if entry["number"] == number), None)
         if kind == "call" and call is not None:
             return "call", [*call_detail(call, now), Content(""), *self._session_lines()]
@@ -329,6 +339,30 @@ def change_row(change: Change, names: dict[int, str], now: int) -> GridRow:
             GridCell(f"#{change.seq}", "dim"),
         ),
     )
+
+
+def action_row(action: Action, now: int) -> GridRow:
+    return GridRow(
+        ("action", action.uid),
+        (
+            GridCell(display_formats.format_age(action.at, now), "dim", value=now - action.at),
+            GridCell("» action", "accent"),
+            GridCell(action.kind),
+            GridCell(to_printable(" ".join(action.what.split()))),
+            GridCell(action.outcome, "error" if action.error is not None else "dim"),
+        ),
+    )
+
+
+def action_detail(action: Action, now: int) -> Sequence[Line]:
+    labelled = {
+        "when": display_formats.format_ago(action.at, now),
+        "folder": to_printable(action.folder or ""),
+        "took": "" if action.duration_ms is None else f"{action.duration_ms / 1000:.1f} s",
+        "result": action.outcome,
+    }
+    texts = [Content(to_printable(line)) for line in f"{action.what}\n\n{action.error or ''}".split("\n")]
+    return [*(labelled_value(label, value) for label, value in labelled.items() if value), Content(""), *texts]
 
 
 def call_detail(call: dict[str, Any], now: int) -> Sequence[Line]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from textual.pilot import Pilot
 from hermes_memory_bridge.connect.hooks.installation_record import to_record_path
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.clock import system_clock
-from hermes_memory_store.model import Rights, Session, SessionStatus
+from hermes_memory_store.items.action_rows import Action, keep_actions
+from hermes_memory_store.model import Millis, Rights, Session, SessionStatus
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.views import agents_view
@@ -199,6 +201,23 @@ async def test_the_flight_recorder_lists_what_was_told_and_written(path: Path) -
         assert {row.split("  ")[1] for row in rows_of(view)} == {"✎ write"}
         await pilot.press("left", "h", "h")
         assert len(rows_of(view)) == len(kinds)
+
+
+async def test_the_flight_recorder_shows_what_was_run_and_edited_in_its_time(path: Path) -> None:
+    with Store.open(path, clock=frozen) as store:
+        session, at = store.sessions.get("ops", "worker"), Millis(store.clock() + 1)
+        failed = Action(b"r" * 16, "run", "make test\n-k all", "/src/shop", at, 2, 1_500, "first line\nlast line")
+        edited = Action(b"e" * 16, "edit", "app.py", "/src/shop", Millis(at - 60_000), None, None, None)
+        keep_actions(store.db, session, "claude-code", [failed, edited], None, at)
+    async with inspecting(path, size=(180, 50)) as pilot:
+        view = await recorder(pilot)
+        rows = rows_of(view)
+        assert ("make test -k all" in rows[0], "app.py" in rows[-1]) == (True, True)
+        await to_row(pilot, "» action")
+        await until(pilot, lambda: "last line" in beside(pilot))
+        assert {"exit 2", "1.5 s", "/src/shop", "-k all"} <= set(re.split(r"  +|\n", beside(pilot)))
+        await pilot.press("h")
+        assert {row.split("  ")[1] for row in rows_of(view)} == {"» action"}
 
 
 async def test_an_activity_that_is_cut_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,20 +21,26 @@ from hermes_memory_tui.cli.json_documents import print_document
 @add_examples(
     ("capture status", "whether what is said here is kept"),
     ("capture off --here", "keep nothing of it in this folder"),
+    ("capture actions on", "keep what agents run and edit, too"),
 )
 @click.command("capture", short_help="Say whether what is said is kept: on, off, or status.")
-@click.argument("action", metavar="on|off|status", type=click.Choice(["on", "off", "status"]))
+@click.argument("action", metavar="[actions] on|off|status", type=click.Choice(["on", "off", "status", "actions"]))
+@click.argument("answer", required=False, metavar="", type=click.Choice(["on", "off"]))
 @click.option("--here", is_flag=True, help="In this folder and below it only.")
 @click.option("--host", metavar="NAME", callback=reject_blank, help="What the hooks of this host bring only.")
 @click.option("--tools", is_flag=True, help="With --host: whether what tools and pages return is heard.")
 @add_common_options
 @pass_settings
-def capture_command(settings: CommandSettings, action: str, here: bool, host: str | None, tools: bool) -> None:
+def capture_command(
+    settings: CommandSettings, action: str, answer: str | None, here: bool, host: str | None, tools: bool
+) -> None:
     """Say whether what is said is kept, or show it. It counts at once, for every agent of this store.
 
     Hooks of a host bring what is said only where you have allowed it: `capture on --host claude-code`. A file named
     .hermes-memory-off in a folder stops capture in it and below, like `capture off --here`. What is remembered already is
     given to agents all the same.
+
+    `capture actions on` allows to keep what agents run, read and edit as well, and `capture actions off` ends that.
     """
     store, is_off = settings.path(), action == "off"
     if here and host is not None:
@@ -44,7 +50,12 @@ def capture_command(settings: CommandSettings, action: str, here: bool, host: st
     hosts = (*find_hosts_with("answers"), "hermes-agent")
     if host is not None and host not in hosts:
         raise ArgumentError(f"{host[:40]!r} is no host with hooks; choose from {', '.join(hosts)}", host)
-    if action == "status":
+    if (action == "actions") is (answer is None) or (answer and (here or host)):
+        raise ArgumentError("`actions` and its `on` or `off` go together, without --here and --host", answer)
+    if answer:
+        with capture_settings.open_capture_switch(store) as switch:
+            switch.actions = answer == "on"
+    elif action == "status":
         if host is not None:
             raise ArgumentError("`capture status` shows all hosts; leave --host out", host)
     elif host is not None:
@@ -94,6 +105,8 @@ def print_capture_status(settings: CommandSettings) -> None:
     click.echo(f"what tools and pages return is heard of: {to_printable(heard)}")
     whose = "nothing is digested now" if stopped else "what you say to agents with hooks is digested, too"
     click.echo(f"{whose}: salted, in the bridge's memory, for the session, to tell your words from theirs")
+    rule = "may be kept" if switch.actions else "is not kept; allow it with: hermes-memory-tui capture actions on"
+    click.echo(f"what agents run, read and edit {rule}")
     read = sorted(host for host, until in switch.history.items() if until)
     if read:
         click.echo(f"sessions on this disk are brought in daily, where no hook does: {to_printable(', '.join(read))}")
@@ -114,6 +127,7 @@ def capture_json(switch: capture_switch.CaptureSwitch, folder: str, stopped: str
         "hosts": switch.hosts,
         "tools": switch.tools,
         "history": {host: format_iso_time(until) if until else None for host, until in switch.history.items()},
+        "actions": switch.actions,
         "folders": switch.folders,
         "folder": folder,
     }

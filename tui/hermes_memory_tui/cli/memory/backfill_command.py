@@ -10,13 +10,19 @@ import click
 
 from hermes_memory_store.clock import format_iso_time, parse_duration, system_clock
 from hermes_memory_store.errors import ArgumentError, NothingToUndo, QueryError
-from hermes_memory_store.hosts.capture_settings import keep_history
+from hermes_memory_store.hosts.capture_settings import keep_history, open_capture_switch
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_tui.cli.command_examples import add_examples
-from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
+from hermes_memory_tui.cli.common_options import (
+    CommandSettings,
+    add_common_options,
+    is_at_terminal,
+    pass_settings,
+    temporary_store,
+)
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.memory.place_commands import ask_first
 from hermes_memory_tui.cli.memory.purge_commands import print_unreached
@@ -34,6 +40,7 @@ MOST_SKIPPED = 5
     ("backfill --dry-run", "which sessions lie on this disk, and what they would bring"),
     ("backfill --here --since 90d", "bring in those of this project"),
     ("backfill --git --here --dry-run", "which commit messages of this project it would bring in, too"),
+    ("backfill --yes --actions", "keep what agents ran and edited, too"),
     ("backfill --undo --dry-run", "what erasing the newest run would take back"),
 )
 @click.command("backfill", short_help="Bring in the sessions that hosts keep on this disk.")
@@ -52,6 +59,7 @@ MOST_SKIPPED = 5
 @click.option("--dry-run", is_flag=True, help="Show the plan, without bringing anything in.")
 @click.option("--keep/--no-keep", default=None, help="Bring in later sessions daily, or not; asked otherwise.")
 @click.option("--propose/--no-propose", default=True, help="Propose what messages state as facts, for review, or not.")
+@click.option("--actions/--no-actions", default=None, help="Keep what agents ran and edited, or not; asked once.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @add_common_options
 @pass_settings
@@ -66,6 +74,7 @@ def backfill_command(
     dry_run: bool,
     keep: bool | None,
     propose: bool,
+    actions: bool | None,
     yes: bool,
 ) -> None:
     """Read the sessions that agents' hosts keep on this disk, and keep what was said in them, each message once.
@@ -74,6 +83,9 @@ def backfill_command(
     the projects they belong to: with secrets masked, without what tools returned. It can be stopped and run again at any time.
     What was paused, switched off in a folder, or purged stays out. Sentences of captured messages that decide, forbid, prescribe
     or name a value are then proposed as facts, which wait in `review`.
+
+    Commands with their exit codes, and the files that were read and edited, are kept where you say yes to that as well:
+    --yes does not. `capture actions off` ends it.
     """
     from hermes_memory_bridge.backfill.disk_sessions import find_disk_sessions
     from hermes_memory_bridge.backfill.git_commits import find_git_sessions
@@ -81,7 +93,7 @@ def backfill_command(
     from hermes_memory_bridge.connect.hosts import find_here
 
     if undo:
-        if hosts or here or project or since or git or keep is not None:
+        if hosts or here or project or since or git or keep is not None or actions is not None:
             raise ArgumentError("--undo takes the newest run back whole; leave what narrows a run out", None)
         with settings.store(writing=True) as store:
             newest = store.turns.find_newest_run()
@@ -104,14 +116,25 @@ def backfill_command(
             with contextlib.suppress(QueryError):
                 folders += store.projects.get(project).paths if project else ()
             found.extend(find_git_sessions(folders, skipped if here else []))
-        plan = History(store, wanted, found).plan()
+        answer = load_capture_switch(settings.path()).actions if actions is None else actions
+        is_asked = answer is None and is_at_terminal() and not (yes or dry_run or settings.as_json)
+        plan = History(store, wanted, found, reads_actions=is_asked or answer is True).plan()
     plan.skipped = [*skipped, *plan.skipped]
     report = HistoryReport()
     if not settings.as_json:
         print_plan(plan)
     if plan.sessions and not dry_run:
         purpose = ", and propose facts for your review" if propose else ""
-        ask_first(settings, f"Bring in {format_quantity(plan.messages, 'message')}{purpose}?", yes=yes)
+        if plan.messages or not is_asked:
+            brought = format_brought(plan.messages, 0 if is_asked else plan.actions)
+            ask_first(settings, f"Bring in {brought}{purpose}?", yes=yes)
+        if is_asked and plan.actions:
+            question = f"Keep what was run and edited: {format_quantity(plan.actions, 'action')}, and later ones?"
+            actions = click.confirm(question, default=False)
+    if actions is not None and not dry_run:
+        with open_capture_switch(settings.path()) as switch:
+            switch.actions = actions
+    if plan.sessions and not dry_run:
         with settings.store(creating=True) as store, progress_bar("sessions") as progress:
             report = History(store, wanted, found).bring(plan, progress)
     if propose and not dry_run and not is_store_missing(settings.path()):
@@ -162,14 +185,23 @@ def print_plan(plan: HistoryPlan) -> None:
             f"of {plan.sampled:,} looked at, {plan.masked:,} would have secrets masked and {plan.held:,} be kept from agents; "
             f"about {max(1, round(plan.seconds)):,} s"
         )
+    if plan.actions:
+        click.echo(f"and {format_quantity(plan.actions, 'action')}: what was run, read and edited")
     for file in plan.skipped[:MOST_SKIPPED]:
         click.echo(to_printable(f"left out: {file.path}: {file.reason}"), err=True)
     if len(plan.skipped) > MOST_SKIPPED:
         click.echo(f"and {len(plan.skipped) - MOST_SKIPPED:,} more left out", err=True)
 
 
+def format_brought(messages: int, actions: int) -> str:
+    more = f" and {format_quantity(actions, 'action')}" if actions else ""
+    return format_quantity(messages, "message") + more
+
+
 def print_report(report: HistoryReport) -> None:
-    text = f"brought in {format_quantity(report.messages, 'message')} of {format_quantity(report.sessions, 'session')}"
+    text = (
+        f"brought in {format_brought(report.messages, report.actions)} of {format_quantity(report.sessions, 'session')}"
+    )
     click.echo(text + (f"; {report.refused:,} refused by their themes" if report.refused else ""))
 
 
@@ -196,5 +228,4 @@ def plan_json(plan: HistoryPlan) -> dict[str, Any]:
 
 
 def report_json(report: HistoryReport) -> dict[str, int]:
-    counts = {"sessions": report.sessions, "messages": report.messages, "refused": report.refused}
-    return counts | {"proposed": report.proposed}
+    return {name: getattr(report, name) for name in ("sessions", "messages", "actions", "refused", "proposed")}

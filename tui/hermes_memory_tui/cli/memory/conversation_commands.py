@@ -161,22 +161,24 @@ def purge_conversations(settings: CommandSettings, older_than_ms: int, yes: bool
     with settings.store(writing=True) as store:
         theme = settings.reading_theme(store)
         count = store.turns.count(theme, older_than_ms=older_than_ms)
+        actions = store.turns.count_actions(theme, older_than_ms=older_than_ms)
+        quantity = format_quantity(count, "message") + (f" and {format_quantity(actions, 'action')}" if actions else "")
         reach = " on all machines of the team" if store.shared_turns.is_known_to_team(theme) else ""
-        if count and not yes:
+        if (count or actions) and not yes:
             if not sys.stdin.isatty():
                 raise ArgumentError(
-                    f"{format_quantity(count, 'message')} would be purged{reach}; pass --yes to skip the confirmation",
+                    f"{quantity} would be purged{reach}; pass --yes to skip the confirmation",
                     count,
                 )
             if not confirm_on_terminal(
-                f"Purge {format_quantity(count, 'message')} of theme {theme!r}{reach}? This cannot be undone.",
+                f"Purge {quantity} of theme {theme!r}{reach}? This cannot be undone.",
                 sys.stderr,
             ):
                 raise ArgumentError("not confirmed; nothing was purged")
-        erased, unreached = store.turns.erase(theme, older_than_ms=older_than_ms) if count else (0, ())
+        erased, unreached = store.turns.erase(theme, older_than_ms=older_than_ms) if count or actions else (0, ())
     if settings.as_json:
-        print_document({"purged": erased, "unreached": list(unreached)})
+        print_document({"purged": erased, "actions": actions, "unreached": list(unreached)})
         return
-    click.echo(f"{format_quantity(erased, 'message')} of theme {theme!r} purged")
+    click.echo(f"{quantity} of theme {theme!r} purged")
     for copy in unreached:
         click.echo(f"not removed from a backup that could not be opened: {to_printable(copy)}", err=True)
