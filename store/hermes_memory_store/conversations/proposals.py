@@ -76,7 +76,9 @@ class Proposals:
     def propose(self, theme: str) -> list[Fact]:
         """Propose what the captured messages of a theme state, the best of each project; return the facts, the best last."""
         turns = self._turns.list(theme, limit=MOST_TURNS)
-        own = sorted((turn for turn in turns if turn.is_clean and turn.origin.way is not Way.TEAM), key=find_project)
+        # A commit's message says what it does, and not what holds.
+        spoken = [turn for turn in turns if turn.origin.way is not Way.TEAM and turn.origin.client != "git"]
+        own = sorted((turn for turn in spoken if turn.is_clean), key=find_project)
         keys = self._facts.ids(FactFilter(theme=theme, tiers=frozenset(Tier) - {Tier.WITHDRAWN}))
         facts = self._facts.by_ids(keys[:MOST_FACTS])
         waiting = [find_project(entry.fact) for entry in self._facts.quarantine_queue(theme) if entry.why == PROPOSED]
