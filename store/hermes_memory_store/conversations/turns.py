@@ -79,7 +79,7 @@ from hermes_memory_themes import ThemeName
 if TYPE_CHECKING:
     from hermes_memory_store.upkeep.purge import Purge
 
-POSTINGS = 300
+POSTINGS = 1_000
 """The newest turns with one word that are looked at."""
 
 NEAR_POSTINGS = 150
