@@ -1,13 +1,14 @@
 """The facts that a message touches: few, or none, for a fraction of what a search costs.
 
-It is asked with every message, and most messages touch nothing. So a fact counts only where the message has its target, or
-several rare words of it. A word is as rare as the theme's facts say: what half of them hold tells nothing.
+It is asked with every message, and most messages touch nothing. One word may do if it is rare, both among the theme's facts and
+in texts on any subject (`common_words.txt`); common words count where several agree, or where they are the whole target.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from math import log
 
 from hermes_memory_store.context.read_log import ReadLog
@@ -15,12 +16,25 @@ from hermes_memory_store.context.start_situation import SIGNS
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.find.query_terms import QueryTerm, to_query_terms
-from hermes_memory_store.find.ranking import text_terms
+from hermes_memory_store.find.query_terms import (
+    EXACT,
+    OTHER_FORM,
+    QueryTerm,
+    add_synonyms,
+    add_word_forms,
+    settle_near_terms,
+    to_query_terms,
+)
+from hermes_memory_store.find.ranking import TermMatches, text_terms
 from hermes_memory_store.find.search import HITS
+from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items import fact_pages
 from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.language.binding_words import is_binding
+from hermes_memory_store.language.stop_words import is_common_term
+from hermes_memory_store.language.synonyms import SAME
+from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_store.model import Fact, Session
 
 ROWS = """
@@ -33,15 +47,28 @@ SAME_TARGET = "SELECT id FROM facts WHERE id IN ({marks}) AND target = ?"
 LONGEST = 2_000
 """Characters of a message that are looked at."""
 
-POSTINGS, TARGETS, MEASURED, MOST_USED = 100, 40, 40, 12
+POSTINGS, TARGETS, MEASURED, MOST_USED = 100, 40, 80, 12
 """Newest facts that are looked at of one word, and of one word in their target; facts that are read and measured, and that one
 message may use."""
 
-CONTENT_WEIGHT, LAST_PART = 0.5, 0.65
-"""What a word of the content counts, beside one that is the whole target; and what the last part of a target counts, of one."""
+RARE, LAST_PART, BEFORE, CONTENT = 0.95, 0.6, 0.4, 0.3
+"""What a word counts that few texts hold; and a common one in the last part of a target, before it, and in the content."""
 
-LEAST_FIT = 0.6
-"""Chosen on the `CHOOSING` half of `tests/bridge/hook_service/prompt_set.py`; see the figures there."""
+WHOLE_TARGET, FURTHER_WORD, BINDING, NAME = 0.65, 0.15, 0.2, 0.6
+"""What is added where a message has every word of a target, for each word after the first, where a word stands in a clause that
+forbids or demands, and for an identifier, a path or a number that stands there as it was written."""
+
+WHOLE_MESSAGE, INSIDE_NAME = 0.2, 0.5
+"""What is added where a fact has every word of a message; and what a common word inside an identifier or a path still counts."""
+
+LEAST_FIT, STANDS_BESIDE = 0.75, 0.5
+"""How well a message must fit a fact, and what share of its best fit. These numbers were chosen on the choosing half of
+`tests/recall_sets/work` and on `tests/bridge/hook_service/prompt_set.py`."""
+
+COLOUR = re.compile(r"#(?=[0-9a-f]*[a-f])(?:[0-9a-f]{3}){1,2}\b", re.IGNORECASE)
+UNIT = re.compile(r"\b(\d+)(?=[a-z]{1,2}\b)", re.IGNORECASE)
+NAME_SIGN = re.compile(r"[._/#]|[a-z][A-Z]|\d")
+CLAUSE_ENDS = re.compile(r"[,;:.] | - ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +100,42 @@ def find_touched_facts(db: Db, names: Names, theme: str, words: str, *, limit: i
         return []
     total = int(db.value("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)) or 0)
     low = theme_id << THEME_SHIFT
-    look = to_query_terms(words[:LONGEST].split(), (), ())
-    hits = [find_word_hits(db, word, low, low + total, total) for word in look.words] if total else []
-    fits = measure_facts(db, hits)
-    best = sorted((key for key, fit in fits.items() if fit >= LEAST_FIT), key=lambda key: (-fits[key], -key))[:limit]
+    fits = (
+        measure_facts(db, find_message_hits(db, words[:LONGEST], low, total), find_identifiers(words)) if total else {}
+    )
+    least = max(LEAST_FIT, STANDS_BESIDE * max(fits.values(), default=0.0))
+    best = sorted((key for key, fit in fits.items() if fit >= least), key=lambda key: (-fits[key], -key))[:limit]
     facts, altered = {fact.id: fact for fact in fact_pages.load_facts(db, names, best)}, db.find_altered(best)
     return [TouchedFact(facts[key], fits[key]) for key in best if key in facts and key not in altered]
+
+
+def find_message_hits(db: Db, message: str, low: int, total: int) -> list[WordHits]:
+    """Find the facts that hold each word of a message, one of its forms or a synonym."""
+    look = to_query_terms(UNIT.sub(r"\1 ", COLOUR.sub(" hex colour ", message)).split(), (), ())
+    vocabulary = Vocabulary(db, FACTS, [(low, low + total)])
+    add_word_forms(look, vocabulary, ())
+    add_synonyms(look)
+    hits = [find_word_hits(db, word, low, low + total, total) for word in look.words]
+    for word in look.words:
+        if is_common_word(word):
+            word.terms = {term: fit for term, fit in word.terms.items() if fit >= SAME}
+            word.phrases = {terms: fit for terms, fit in word.phrases.items() if fit >= SAME}
+    settle_near_terms(look, (), vocabulary)
+    for at, hit in enumerate(hits):
+        near = hit.word.near_expression()
+        if near is not None and len(hit.anywhere) < POSTINGS:
+            others = tuple(key for (key,) in db.rows(HITS, (near, low, low + total, POSTINGS)))
+            rarity = hit.rarity if hit.anywhere else find_rarity(len(others), total)
+            hits[at] = WordHits(hit.word, rarity, hit.anywhere + others, hit.in_target)
+    return hits
+
+
+def find_identifiers(message: str) -> list[str]:
+    """Return the identifiers, paths and the like in a message, folded."""
+    pieces = (piece.strip(" ,;!?()[]{}").rstrip(".") for piece in message[:LONGEST].split())
+    return [
+        fold_accents(piece) for piece in pieces if len(piece) > 3 and not piece.isdigit() and NAME_SIGN.search(piece)
+    ]
 
 
 class FactUses:
@@ -113,42 +170,69 @@ def find_word_hits(db: Db, word: QueryTerm, low: int, high: int, total: int) -> 
     if len(anywhere) == POSTINGS:  # of so many ids this many hold it; the others are taken for alike
         often = max(often, often * total / max(1, high - anywhere[-1] + 1))
     targets = [row[0] for row in db.rows(HITS, (f"target : {expression}", low, high, TARGETS))] if anywhere else []
-    rarity = max(0.0, log((total + 1) / max(1.0, often)) / log(total + 1))
-    return WordHits(word, rarity, tuple(anywhere), tuple(targets))
+    return WordHits(word, find_rarity(often, total), tuple(anywhere), tuple(targets))
 
 
-def measure_facts(db: Db, hits: Sequence[WordHits]) -> dict[int, float]:
-    """Measure how well the facts with these words fit the message that has them."""
+def find_rarity(often: float, total: int) -> float:
+    """Return how rare a word is, from 0 in every fact to 1 in one."""
+    return max(0.0, log((total + 1) / max(1.0, often)) / log(total + 1))
+
+
+def measure_facts(db: Db, hits: Sequence[WordHits], names: Sequence[str]) -> dict[int, float]:
+    """Measure how well the facts with these words fit the message that has them. :param names: see `find_identifiers`"""
     sums: dict[int, float] = {}
     for hit in hits:
+        weight = CONTENT if is_common_word(hit.word) else RARE
         for key in hit.anywhere:
-            sums[key] = sums.get(key, 0.0) + CONTENT_WEIGHT * hit.rarity
+            sums[key] = sums.get(key, 0.0) + weight * hit.rarity
         for key in hit.in_target:
-            sums[key] = sums.get(key, 0.0) + 1.0
+            sums[key] = sums.get(key, 0.0) + LAST_PART
     best = sorted(sums, key=lambda key: (-sums[key], -key))[:MEASURED]
+    matches = TermMatches([hit.word for hit in hits])
     rows = db.rows(ROWS, (json.dumps(best),))
-    return {key: measure_fit(hits, target, content) for key, target, content in rows}
+    return {key: measure_fit(hits, matches, names, target, content) for key, target, content in rows}
 
 
-def measure_fit(hits: Sequence[WordHits], target: str, content: str) -> float:
-    """Measure how well a message's words fit a fact: the share of its target that they name, and the rare ones of its content."""
-    weights = weigh_target(target)
-    in_content = set(text_terms(content))
-    fit = 0.0
-    for hit in hits:
-        named = hit.word.terms.keys() & weights.keys()
-        if named:
-            fit += (1 + hit.rarity) / 2 * sum(weights[term] for term in named)
-        elif hit.word.terms.keys() & in_content:
-            fit += CONTENT_WEIGHT * hit.rarity
-    return fit
+def measure_fit(
+    hits: Sequence[WordHits], matches: TermMatches, names: Sequence[str], target: str, content: str
+) -> float:
+    """Measure how well a message fits a fact. A rare word may do; a common one needs others, or the whole target."""
+    *before, last = target.split(".")
+    best: dict[int, tuple[float, Sequence[str]]] = {}
+    named: set[str] = set()
+    clauses = [(clause, CONTENT) for clause in CLAUSE_ENDS.split(content)]
+    for text, weight in (*clauses, (" ".join(before), BEFORE), (last, LAST_PART)):
+        added: float | None = None
+        for terms, at, fit in find_matches(matches, text_terms(text)):
+            word = hits[at].word
+            is_common = is_common_word(word) or all(map(is_common_term, terms))
+            if fit == SAME and not is_common:  # another way to write it
+                fit = OTHER_FORM
+            if is_common and not word.is_plain:  # `name` of `file_name` says less than `name`
+                fit *= INSIDE_NAME
+            elif fit >= OTHER_FORM and weight != CONTENT:
+                named.update(terms)
+            if added is None:
+                added = BINDING if weight == CONTENT and is_binding(text) else 0.0
+            worth = (weight if is_common else RARE) * fit * hits[at].rarity ** 0.5 + added * fit
+            best[at] = max((worth, terms), best.get(at, (0.0, terms)))
+    fits = {terms: worth for worth, terms in sorted(best.values())}  # of two words that mean one term, the better
+    total = sum(fits.values()) + FURTHER_WORD * max(0, len(fits) - 1) + WHOLE_MESSAGE * len(best) / len(hits)
+    if named.issuperset(text_terms(target)):
+        total += WHOLE_TARGET
+    folded = fold_accents(f"{target} {content}")
+    return total + NAME * any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded) for name in names)
 
 
-def weigh_target(target: str) -> dict[str, float]:
-    """Return the weights of a target's terms, which sum up to one: `migrations` says more than `db` of `db.migrations`."""
-    *first, last = target.split(".")
-    before, behind = list(text_terms(" ".join(first))), list(text_terms(last))
-    if not before or not behind:
-        return dict.fromkeys(before or behind, 1 / max(1, len(before or behind)))
-    weights = dict.fromkeys(before, (1 - LAST_PART) / len(before))
-    return weights | dict.fromkeys(behind, LAST_PART / len(behind))
+def find_matches(matches: TermMatches, terms: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int, float]]:
+    """Yield each term, or several in a row, that a word stands for: with the word's position, and how well it fits."""
+    for place, term in enumerate(terms):
+        for at, fit in matches.known.get(term, ()):
+            yield (term,), at, fit
+        for phrase, at, fit in matches.phrases.get(term, ()):
+            if terms[place : place + len(phrase)] == phrase:
+                yield phrase, at, fit
+
+
+def is_common_word(word: QueryTerm) -> bool:
+    return all(is_common_term(term) for term, fit in word.terms.items() if fit == EXACT)

@@ -11,6 +11,7 @@ from hermes_memory_store.language.stemmer import stem_word
 from hermes_memory_store.language.tokenizer import fold_accents
 
 FILE = Path(__file__).with_name("stop_words.txt")
+COMMON = Path(__file__).with_name("common_words.txt")
 
 
 @cache
@@ -33,6 +34,17 @@ def stop_forms() -> frozenset[str]:
 @cache
 def stop_terms() -> frozenset[str]:
     return frozenset(map(stem_word, stop_forms()))
+
+
+@cache
+def common_terms() -> frozenset[str]:
+    """Return the index terms that a text on any subject may hold."""
+    return frozenset(" ".join(line for (line,) in read_sections(COMMON, {"common": 1})["common"]).split())
+
+
+def is_common_term(term: str) -> bool:
+    """Check whether an index term alone says little of what a text is about; a number of three digits or more says much."""
+    return term in common_terms() or (term.isascii() and len(term) < 3)
 
 
 def is_stop_word(word: str, languages: Iterable[str]) -> bool:

@@ -9,12 +9,13 @@ import pytest
 
 from hermes_memory_bridge.hook_service.giving import Giving, join_givings
 from hermes_memory_bridge.hook_service.prompt_matching import find_message_facts
-from hermes_memory_store.model import Tier
+from hermes_memory_store.model import PERSON, Tier
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import send_event
 from tests.bridge.hook_service.prompt_set import CHOOSING, FACTS, HELD_OUT, Prompts
 from tests.bridge.running import bridge
+from tests.recall_sets import Half, load_work_sets
 
 TOUCHING = [text for text, targets in CHOOSING + HELD_OUT if targets]
 
@@ -40,6 +41,45 @@ def test_prompts_find_the_facts_they_touch_and_few_others(
         assert wanted or not found, f"{text} touches nothing"
     assert right / (right + wrong) >= precision
     assert right / (right + missed) >= recall
+
+
+@pytest.mark.parametrize(
+    ("fact", "touching", "idle"),
+    [
+        ("C[payments.key]: comes from the vault, never from .env", "put the token into .env", "why is env empty?"),
+        ("?[bookings.overlap]: bug 1842, two get one room", "look at 1842 pls", "look at the bug in line 18"),
+        ("C[ui.colors]: only tokens, no hex values", "darker, like #1a3c8f", "what is in #42?"),
+        ("D[search.typo]: trigrams for misspelled cities", "trigrams are slow", "fix the typo in the readme"),
+        ("D[forms.dates]: native input", "which input do dates of forms have?", "put the date at the top"),
+        ("D[routing]: file routes in src/routes", "add routing for the shop", "open routes/courses.tsx"),
+        ("V[cluster.prod]: k3s on six nodes of kubernetes", "is k8s slow?", "produce a list of six numbers"),
+    ],
+)
+def test_one_rare_word_touches_a_fact_and_a_common_one_alone_does_not(
+    db: Path, fact: str, touching: str, idle: str
+) -> None:
+    with Store.open(db) as store:
+        target = store.facts.write("default", fact).fact.target
+        assert [found.target for found in find_message_facts(store, "default", touching)] == [target]
+        assert find_message_facts(store, "default", idle) == []
+
+
+def test_prompts_of_six_kinds_of_work_are_told_what_they_touch(tmp_path: Path) -> None:
+    hits = right = told = idle = 0
+    for work in load_work_sets():
+        with Store.open(tmp_path / f"{work.kind}.db") as store:
+            for notation in work.facts:
+                store.facts.write("default", notation, actor=PERSON)
+            for one in work.prompts:
+                if one.half is Half.CHOOSING:
+                    found = {fact.target for fact in find_message_facts(store, "default", one.text)}
+                    hits += not one.wanted.isdisjoint(found)
+                    right += len(one.wanted & found)
+                    told += len(found)
+                    idle += bool(found) and not one.wanted
+    assert hits >= 17
+    assert right / told >= 0.75
+    assert idle <= 1
 
 
 def test_thirty_prompts_cost_sixty_tokens_each_on_average_and_give_no_fact_twice(shop: Store, db: Path) -> None:
