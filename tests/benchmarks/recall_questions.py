@@ -32,6 +32,7 @@ import pytest
 
 from hermes_memory_bridge.embedding.local_nearest import open_local_nearest
 from hermes_memory_store.context.fence import HEAD, MARK
+from hermes_memory_store.context.given import Given
 from hermes_memory_store.language.stop_words import stop_forms
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.notation.token_count import count_tokens, find_counter
@@ -107,15 +108,20 @@ def open_ways(wanted: RecallSet, model: str | None) -> Iterator[dict[str, Ask]]:
         with suppress(ImportError):
             other = ask_hermes_memory(Path(folder) / "other.db", wanted)
             ways["hermes-memory 0.3.0"] = lambda line: pack(other(line))
-        ways["words"] = lambda line: [item.line for item in store.recall.give([THEME], line, BUDGET).items]
+        ways["words"] = lambda line: to_notations(store.recall.give([THEME], line, BUDGET))
         if model is not None:
             near = open_local_nearest(store, EmbeddingSettings(provider="local", model=model), create=True)
             assert near is not None, f"{model} is not on this machine"
             opened.enter_context(near).fill()
-            ways[near.ranked_by] = lambda line: [
-                item.line for item in store.recall.give([THEME], line, BUDGET, nearest=near(line)).items
-            ]
+            ways[near.ranked_by] = lambda line: to_notations(
+                store.recall.give([THEME], line, BUDGET, nearest=near(line))
+            )
         yield ways
+
+
+def to_notations(given: Given) -> list[str]:
+    """The facts, without the day that stands behind each where a question asks when."""
+    return [item.fact.notation for item in given.items if item.fact is not None]
 
 
 def pack(lines: list[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """`memory_status`, what a session is given at its start, and `memory_context`, what a host adds to a message.
 
-Context for a message is one list of facts and captured messages within a budget, best first, each message by its best sentence.
+Context for a message is one list of facts and captured messages within a budget, best first, each message by its best sentences.
 The text is fenced as data, and empty when nothing is relevant: a host may pass it on as it is. A message is plain language:
 nothing in it is read as a filter, a phrase or an excluded word.
 """

@@ -56,7 +56,7 @@ class RankReason:
 
 @dataclass(frozen=True, slots=True)
 class GivenItem:
-    """A fact, or the best sentence of a turn."""
+    """A fact, or the best sentences of a turn."""
 
     line: str
     """As it is given, without the fence: the fact in MEMORY_SPEC's notation, or who said it, when and what."""

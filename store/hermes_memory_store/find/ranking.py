@@ -6,15 +6,13 @@ FTS5's bm25() would read the whole list of every word for its document frequency
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from hermes_memory_store.find.query_terms import EXACT, QueryTerm, QueryTerms
-from hermes_memory_store.language.answer_kinds import find_answer_tests, find_months, is_within_months
-from hermes_memory_store.language.stop_words import stop_terms
+from hermes_memory_store.language.asked_times import find_months, has_time_expression, is_asking_when, is_within_months
 from hermes_memory_store.language.tokenizer import fold_accents, index_terms
 from hermes_memory_store.language.unspaced_scripts import join_query_words
 from hermes_memory_store.model import Tier, Turn
@@ -51,14 +49,11 @@ ANSWERED, ASKING = 0.6, 0.3
 SPEAKER_BONUS = 0.35
 """How much more it is worth that a turn was said by someone whom the question names."""
 
-FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.15
-"""Pseudo relevance feedback: the most telling terms of the best facts count for the others, a little."""
-
 DATED = 1.0
 """What a fact of the month or year that a question names has above others."""
 
-HOLDS_ANSWER = {"time": 0.5, "amount": 0.3, "person": 0.2, "place": 0.5}
-"""How much more it is worth that a text holds what kind of thing the question asks for."""
+SAYS_WHEN = 0.5
+"""How much more it is worth that a text tells of a time, if the question asks for one."""
 
 IN_QUESTION = 0.1
 """How much of a tier's weight is left where relevance decides."""
@@ -167,15 +162,13 @@ def rank_question(
     if months := find_months(question):
         for candidate in candidates:
             scores[candidate.id] += DATED * is_within_months(candidate.created_at, months)
-    fed = feedback_scores(scores, candidates, fits, average)
     for candidate in candidates:
-        scores[candidate.id] += fed.get(candidate.id, 0.0)
         if candidate.speaker and fits.of(text_terms(candidate.speaker)):
             scores[candidate.id] *= 1.0 + SPEAKER_BONUS
     total = add_neighbour_scores(scores, candidates)
-    for kind, has_answer in find_answer_tests(question):
+    if is_asking_when(question):
         for candidate in candidates:
-            total[candidate.id] *= 1.0 + HOLDS_ANSWER[kind] * has_answer(candidate.content)
+            total[candidate.id] *= 1.0 + SAYS_WHEN * has_time_expression(candidate.content)
     newest = max(candidate.updated_at for candidate in candidates)
     for candidate in candidates:
         candidate.score = total[candidate.id] * (1.0 + IN_QUESTION * TIER.get(candidate.tier, OTHER_TIER))
@@ -252,38 +245,6 @@ def spread_scores(scores: Mapping[int, float]) -> dict[int, float]:
                 total[other] += share * score
                 total[key] += share * scores[other]
     return total
-
-
-def feedback_scores(
-    scores: Mapping[int, float], candidates: Sequence[Candidate], fits: TermMatches, average: float
-) -> dict[int, float]:
-    """Return what the most informative terms of the best facts add to the candidates that have them."""
-    ranked = sorted(candidates, key=lambda candidate: -scores[candidate.id])[:FEEDBACK_FACTS]
-    best = [
-        candidate for candidate in ranked if scores[candidate.id] > 0
-    ]  # what only stands beside a hit tells nothing yet
-    total = sum(scores[candidate.id] for candidate in best)
-    telling = {term for candidate in best for term in candidate.in_content}.difference(fits.known, stop_terms())
-    documents = Counter(chain.from_iterable(telling.intersection(candidate.in_content) for candidate in candidates))
-    weights: dict[str, float] = {}
-    for candidate in best:
-        share = scores[candidate.id] / total / max(1, len(candidate.in_content))
-        for term in candidate.in_content:
-            if documents[term] > 1:
-                weights[term] = weights.get(term, 0.0) + share * math.log(1 + len(candidates) / documents[term])
-    heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:FEEDBACK_TERMS]
-    worth = {}
-    for term, weight in heaviest:
-        rarity = inverse_document_frequency(documents[term], len(candidates))
-        worth[term] = FEEDBACK * weight / heaviest[0][1] * rarity * (SATURATION + 1)
-    added: dict[int, float] = {}
-    for candidate in candidates:
-        present = worth.keys() & candidate.in_content
-        dampened = SATURATION * (1 - LENGTH + LENGTH * len(candidate.in_content) / average)
-        counts = ((weight, candidate.in_content.count(term)) for term, weight in worth.items() if term in present)
-        for weight, count in counts if present else ():
-            added[candidate.id] = added.get(candidate.id, 0.0) + weight * count / (count + dampened)
-    return added
 
 
 def inverse_document_frequency(documents: float, total: float) -> float:

@@ -27,10 +27,17 @@ from hermes_memory_store.find.candidates import (
 )
 from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.find.search import MAX_LIMIT, Search
-from hermes_memory_store.find.turn_sentences import find_best_sentence, format_turn_line, split_speaker
+from hermes_memory_store.find.turn_sentences import (
+    FEW_TOKENS,
+    find_best_sentences,
+    format_day,
+    format_turn_line,
+    split_speaker,
+)
 from hermes_memory_store.hosts.host_data import find_client_host
 from hermes_memory_store.hosts.host_sessions import HostSessions
 from hermes_memory_store.intake.intake import to_given_name
+from hermes_memory_store.language.asked_times import is_asking_when
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import FactFilter, Millis, Turn, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
@@ -52,9 +59,11 @@ MEANING, BORROWED_MEANING = 0.6, 0.6
 SAME_MEASURE = 1e-9
 """Measures that differ by less tell nothing apart."""
 
-ALREADY_HEARD = 0.5
-"""What a fact is still worth whose turns are given: the turn's sentence need not say all of it. A turn that a given fact tells
-is worth nothing."""
+TURN = 0.8
+"""What a turn is worth beside a fact of the same measure, which says as much in fewer tokens."""
+
+ALREADY_TOLD = 0.5
+"""What a fact is still worth whose turns are given, and a turn of which a fact is given: neither says all of the other."""
 
 MOST_MISFITS = 12
 """Items that did not fit, after which no other is tried, and that are told as left out."""
@@ -125,7 +134,7 @@ class Recall:
     ) -> Given:
         """Return what answers a question within `budget` tokens, fence included, best first.
 
-        A turn that a given fact tells is left out, and a fact waits whose turns are given.
+        A fact whose turns are given waits behind others, and so does a turn of which a fact is given.
 
         :raises StoreError: as `Search.find`
         """
@@ -170,7 +179,9 @@ class Recall:
 
     def _make_items(self, question: str) -> Callable[[RecallCandidate], GivenItem]:
         """Return what writes the line of a candidate and counts its tokens."""
-        terms, now = frozenset(index_terms(question[:QUESTION_CHARS])), self._clock()
+        terms = frozenset(index_terms(question[:QUESTION_CHARS]))
+        is_when = is_asking_when(question[:QUESTION_CHARS])
+        now = None if is_when else self._clock()
 
         def to_item(candidate: RecallCandidate) -> GivenItem:
             fact, turn, marked = candidate.fact, candidate.turn, candidate.marked
@@ -179,6 +190,7 @@ class Recall:
                 line = format_turn_line(turn, terms, now, count_tokens)
             else:
                 line = format_notation(fact.type, fact.target, fact.content) if marked is None else marked.line
+                line += f" ({format_day(fact.created_at)})" if is_when else ""
             sources = tuple(source.uid for source in candidate.beside) if fact is not None else ()
             tokens = count_tokens(f"{MARK}{line}\n")
             mark = None if marked is None else marked.mark
@@ -215,7 +227,7 @@ def list_session_hits(host_sessions: HostSessions, turns: Iterable[Turn | None],
         host = None if turn is None else find_client_host(turn.origin.client or "")
         if turn is None or turn.session is None or host is None or (turn.theme, turn.session) in hits:
             continue
-        sentence = find_best_sentence(split_speaker(turn)[1], terms, count_tokens)
+        sentence = find_best_sentences(split_speaker(turn)[1], terms, count_tokens, FEW_TOKENS)
         resume = host_sessions.find_resume_command(turn)
         hits[turn.theme, turn.session] = SessionHit(turn.session, host, turn.origin.project, turn.at, sentence, resume)
     return [*hits.values()]
@@ -250,11 +262,12 @@ def score_candidates(candidates: Sequence[RecallCandidate]) -> list[RecallCandid
         beside = [measure / spread for measure in beside]
         meaning = [MEANING * ((average if near is None else near) - near_low) / near_spread for near in similar]
         total = [measure / spread - low / spread + near for measure, near in zip(total, meaning, strict=True)]
-    best = max(total, default=0.0) or 1.0
+    shares = [1.0 if candidate.turn is None else TURN for candidate in candidates]
+    best = max((measure * share for measure, share in zip(total, shares, strict=True)), default=0.0) or 1.0
     for at, candidate in enumerate(candidates):
         parts = (("words", words[at]), ("beside", beside[at]), ("meaning", meaning[at]))
-        candidate.score = total[at] / best
-        candidate.reasons = tuple(RankReason(name, value / best) for name, value in parts if value > 0)
+        candidate.score = total[at] * shares[at] / best
+        candidate.reasons = tuple(RankReason(name, value * shares[at] / best) for name, value in parts if value > 0)
         if candidate.is_exact:  # none with less than the best score of all, in the order of the search
             candidate.score = 1.0
             candidate.reasons = (RankReason("every word", 1.0), *candidate.reasons)
@@ -316,10 +329,9 @@ def pack_recall(
         score, place, candidate, is_lowered = heapq.heappop(queue)
         is_turn = candidate.turn is not None
         sources = frozenset() if is_turn else frozenset(source.uid for source in candidate.beside) & among
-        if is_turn and candidate.uid in source_uids:
-            left_out.append(to_item(candidate))
-        elif sources and sources <= turn_uids and not is_lowered:
-            heapq.heappush(queue, (score * ALREADY_HEARD, place, candidate, True))
+        is_told = candidate.uid in source_uids if is_turn else bool(sources) and sources <= turn_uids
+        if is_told and not is_lowered:
+            heapq.heappush(queue, (score * ALREADY_TOLD, place, candidate, True))
         elif budget.take((item := to_item(candidate)).tokens):
             chosen.append(item)
             source_uids |= sources

@@ -1,4 +1,4 @@
-"""A turn by its best sentence: the one with most of the question's words, and who said it, when."""
+"""A turn in one line: the sentence with most of the question's words, those around it, and who said it, when."""
 
 from __future__ import annotations
 
@@ -10,24 +10,33 @@ from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.language.tokenizer import is_unspaced
 from hermes_memory_store.model import Millis, Turn
 
-SHORT = 12
-"""Tokens below which a sentence says too little by itself (`Yes, last week!`): its neighbours are added up to that."""
+MOST_TOKENS = 60
+"""What the sentences of one turn may take: what repeats the question is often answered by the next."""
 
-MOST_CHARS, MOST_SENTENCE_CHARS = 4_000, 400
-"""Of a turn that are looked at, and of one sentence that are given; a log or a table has no sentences."""
+FEW_TOKENS = 12
+"""The same where turns stand in a list of sessions."""
+
+MOST_CHARS, MOST_GIVEN_CHARS = 4_000, 400
+"""Of a turn that are looked at, and that are given; a log or a table has no sentences."""
 
 SENTENCE_ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
 
 SPEAKER = re.compile(r"([^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*)?): ")
 """Who speaks, as hosts write it before what several people say: one or two words and a colon."""
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+"""In full: each is one token, as an abbreviation is."""
 
 
-def format_turn_line(turn: Turn, question_terms: Collection[str], now: Millis, count: Callable[[str], int]) -> str:
+def format_turn_line(
+    turn: Turn, question_terms: Collection[str], now: Millis | None, count: Callable[[str], int]
+) -> str:
     """Return a turn as it is given: `Ann, 8 May: I keep bees.` :param question_terms: index terms of the question"""
     speaker, text = split_speaker(turn)
-    return f"{speaker}, {format_day(turn.at, now)}: {find_best_sentence(text, question_terms, count)}"
+    return f"{speaker}, {format_day(turn.at, now)}: {find_best_sentences(text, question_terms, count)}"
 
 
 def split_speaker(turn: Turn) -> tuple[str, str]:
@@ -37,15 +46,20 @@ def split_speaker(turn: Turn) -> tuple[str, str]:
     return (match[1], text[match.end() :]) if match else (turn.role, text)
 
 
-def format_day(at: Millis, now: Millis) -> str:
-    """Return the day of a moment in UTC, as short as it can be said."""
-    then, today = time.gmtime(at / 1000), time.gmtime(now / 1000)
+def format_day(at: Millis, now: Millis | None = None) -> str:
+    """Return the day of a moment in UTC, with the year unless it is that of `now`."""
+    then = time.gmtime(at / 1000)
     day = f"{then.tm_mday} {MONTHS[then.tm_mon - 1]}"
-    return day if then.tm_year == today.tm_year else f"{day} {then.tm_year}"
+    return day if now is not None and then.tm_year == time.gmtime(now / 1000).tm_year else f"{day} {then.tm_year}"
 
 
-def find_best_sentence(text: str, question_terms: Collection[str], count: Callable[[str], int]) -> str:
-    """Return the sentence with most of the question's words, the longest of several, with neighbours where it is short."""
+def find_best_sentences(
+    text: str, question_terms: Collection[str], count: Callable[[str], int], most: int = MOST_TOKENS
+) -> str:
+    """Return the sentence with most of the question's words, the longest of several, and those around it.
+
+    :param most: tokens, for what stands around it
+    """
     sentences = [" ".join(sentence.split()) for sentence in SENTENCE_ENDS.split(text) if sentence.strip()]
     if not sentences:
         return ""
@@ -55,7 +69,7 @@ def find_best_sentence(text: str, question_terms: Collection[str], count: Callab
     )
     first = last = best
     line = sentences[best]
-    while len(line) < 8 * SHORT:
+    while True:
         if last + 1 < len(sentences):
             wider = (first, last + 1)
         elif first > 0:
@@ -63,10 +77,10 @@ def find_best_sentence(text: str, question_terms: Collection[str], count: Callab
         else:
             break
         longer = join_sentences(sentences[wider[0] : wider[1] + 1])
-        if count(longer) > SHORT:
+        if len(longer) > MOST_GIVEN_CHARS or count(longer) > most:
             break
         (first, last), line = wider, longer
-    return line if len(line) <= MOST_SENTENCE_CHARS else cut_around(line, terms)
+    return line if len(line) <= MOST_GIVEN_CHARS else cut_around(line, terms)
 
 
 def join_sentences(sentences: list[str]) -> str:
@@ -78,10 +92,10 @@ def join_sentences(sentences: list[str]) -> str:
 
 
 def cut_around(text: str, terms: Collection[str]) -> str:
-    """Return `MOST_SENTENCE_CHARS` of a text, around the first word with one of these terms."""
+    """Return `MOST_GIVEN_CHARS` of a text, around the first word with one of these terms."""
     words = text.split()
     at = next((place for place, word in enumerate(words) if not frozenset(text_terms(word)).isdisjoint(terms)), 0)
     before = len(" ".join(words[:at]))
-    start = max(0, min(before - MOST_SENTENCE_CHARS // 4, len(text) - MOST_SENTENCE_CHARS))
-    part = text[start : start + MOST_SENTENCE_CHARS].strip()
-    return f"{'… ' if start else ''}{part}{' …' if start + MOST_SENTENCE_CHARS < len(text) else ''}"
+    start = max(0, min(before - MOST_GIVEN_CHARS // 4, len(text) - MOST_GIVEN_CHARS))
+    part = text[start : start + MOST_GIVEN_CHARS].strip()
+    return f"{'… ' if start else ''}{part}{' …' if start + MOST_GIVEN_CHARS < len(text) else ''}"

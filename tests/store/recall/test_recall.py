@@ -15,7 +15,7 @@ from hermes_memory_store.errors import QueryError
 from hermes_memory_store.find.candidates import RecallCandidate
 from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.find.recall import MOST_MISFITS, pack_recall
-from hermes_memory_store.find.turn_sentences import find_best_sentence, format_day, split_speaker
+from hermes_memory_store.find.turn_sentences import find_best_sentences, format_day, split_speaker
 from hermes_memory_store.model import Fact, FactType, Millis, Notation, Origin, Turn, Way
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.store import Store
@@ -82,12 +82,19 @@ def test_of_several_turns_a_fact_comes_from_those_that_share_its_words(store: St
     assert item.sources == (chat[1].uid,)
 
 
-def test_a_turn_that_a_given_fact_tells_is_left_out(store: Store) -> None:
-    turn = say(store, "The database runs PostgreSQL 16 in Frankfurt.")
-    fact = write(store, "db.engine", "PostgreSQL 16 in Frankfurt runs the database", turn)
-    given = store.recall.give(["ops"], "which PostgreSQL database in Frankfurt", 500)
-    assert [item.uid for item in given.items] == [fact.uid]
-    assert [item.uid for item in given.left_out] == [turn.uid]
+@pytest.mark.parametrize(
+    ("question", "suffix", "said"),
+    [
+        ("when did we choose sqlite", " (26 October 2026)", "26 October 2026"),
+        ("why did we choose sqlite", "", "26 October"),
+    ],
+)
+def test_a_question_that_asks_when_is_given_days_with_their_year(
+    store: Store, question: str, suffix: str, said: str
+) -> None:
+    write(store, "db", "we choose sqlite")
+    say(store, "We choose sqlite now.", "user")
+    assert lines(store, question) == [f"V[db]: we choose sqlite{suffix}", f"user, {said}: We choose sqlite now."]
 
 
 def test_facts_with_every_word_of_a_look_up_come_first_in_the_order_of_the_search(store: Store) -> None:
@@ -214,11 +221,17 @@ def test_packing_never_runs_over_and_loses_nothing(costs: list[tuple[int, bool, 
     assert sum(one.tokens for one in chosen) <= room
     seen = [one.uid for one in chosen + left_out]
     assert len(seen) == len(set(seen)) == min(len(ranked), len(chosen) + MOST_MISFITS)
-    order = [one.uid for one in chosen]
-    for fact in facts:
-        for source in fact.beside:
-            if fact.uid in order and source.uid in order:
-                assert order.index(fact.uid) > order.index(source.uid), "a turn that a given fact tells is not given"
+
+
+@pytest.mark.parametrize("scores", [(1.0, 0.9), (0.9, 1.0)], ids=["fact first", "turn first"])
+def test_of_a_fact_and_its_turn_the_second_waits_behind_others(scores: tuple[float, float]) -> None:
+    fact, turn = RecallCandidate(1, fact=stand_in_fact(1)), RecallCandidate(2, turn=stand_in_turn(2))
+    other = RecallCandidate(3, turn=stand_in_turn(3), score=0.6)
+    fact.beside, turn.beside = [turn], [fact]
+    fact.score, turn.score = scores
+    ranked = sorted((fact, turn, other), key=lambda one: -one.score)
+    chosen, _ = pack_recall(ranked, 100, lambda one: GivenItem("x", 10, one.score, one.fact, one.turn))
+    assert [item.uid for item in chosen] == [ranked[0].uid, other.uid, ranked[1].uid]
 
 
 def stand_in_fact(at: int) -> Fact:
@@ -237,9 +250,9 @@ def stand_in_turn(at: int) -> Turn:
     ("text", "question", "said"),
     [
         (
-            "I was ill. The red bicycle that I bought last week cost four hundred euros in the shop! Bye.",
+            "I was ill, and then on a long holiday in Norway. The red bicycle that I bought cost four hundred euros! Bye.",
             "bicycle cost",
-            "The red bicycle that I bought last week cost four hundred euros in the shop!",
+            "The red bicycle that I bought cost four hundred euros! Bye.",
         ),
         ("Yes! Last week.", "when", "Yes! Last week."),
         (
@@ -250,13 +263,13 @@ def stand_in_turn(at: int) -> Turn:
         ("", "what", ""),
     ],
 )
-def test_a_turn_is_told_by_its_best_sentence(text: str, question: str, said: str) -> None:
-    assert find_best_sentence(text, text_terms(question), estimate_tokens) == said
+def test_a_turn_is_told_by_its_best_sentence_and_those_around_it(text: str, question: str, said: str) -> None:
+    assert find_best_sentences(text, text_terms(question), estimate_tokens, 24) == said
 
 
 def test_a_sentence_without_an_end_is_cut_around_what_was_asked() -> None:
     log = " ".join(f"line{number}" for number in range(500)) + " zebra " + " ".join(f"after{n}" for n in range(500))
-    said = find_best_sentence(log, text_terms("zebra"), estimate_tokens)
+    said = find_best_sentences(log, text_terms("zebra"), estimate_tokens)
     assert "zebra" in said
     assert len(said) < 410
 
