@@ -17,7 +17,7 @@ from hermes_memory_tui.cli.terminal_output import format_quantity
 if TYPE_CHECKING:
     from hermes_memory_store.files.importers import ForeignImportReport
 
-KINDS = ("hermes-memory", "pgvector", "mcp-memory", "mem0", "engram", "basic-memory")
+KINDS: tuple[str, ...] = ("hermes-memory", "pgvector", "mcp-memory", "mem0", "engram", "basic-memory")
 KINDS += ("claude-mem", "mcp-memory-service", "claude-code", "codex")
 """The store's own `importers.KINDS`, which every command would have to import."""
 
