@@ -94,6 +94,9 @@ READ = 4_000
 ENDS_ASKING = re.compile(r"[?？؟][\s\"'”’)»*_]*\Z")
 """A question at the very end; one in the middle was often answered by who asked it."""
 
+MOST_AFTER_QUESTION = 16
+"""Characters from the end of a turn that are looked at for it."""
+
 MAX_LIMIT = 1_000
 
 
@@ -395,12 +398,13 @@ class Turns:
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise errors.ArgumentError(f"limit must be from 1 to {MAX_LIMIT:,}, not {limit}", limit)
-        most = max(RANKED, limit)
-        ranking = self.rank(theme, query, most=most, session=session, roles=roles, for_agents=for_agents)
+        ranking = self.rank(
+            theme, query, most=max(RANKED, limit), best=limit, session=session, roles=roles, for_agents=for_agents
+        )
         best = max([1e-9, *(score for _, score in ranking.scored[:1])])
         return [
             TurnHit(ranking.turns[key], round(max(0.0, ranking.matched * score / best), 4), key)
-            for key, score in ranking.scored[:limit]
+            for key, score in ranking.scored
         ]
 
     def describe_sessions(self, theme: str, session: str | None = None) -> str | None:
@@ -602,6 +606,7 @@ class Turns:
         query: str,
         *,
         most: int = RANKED,
+        best: int | None = None,
         session: str | None = None,
         roles: Sequence[str] = (),
         for_agents: bool = True,
@@ -609,6 +614,7 @@ class Turns:
         """Return the turns that share words with a query, best first, with the scores of `rank_question`.
 
         :param most: turns that are read and ranked; the other parameters are those of `search`
+        :param best: of those, how many are returned; all unless given
         """
         low, high = self._range(theme)
         if low == high:
@@ -644,7 +650,7 @@ class Turns:
                 row[6],
                 row[6],
                 speaker=speaker[1] if (speaker := SPEAKER.match(row[5])) else "",
-                asks=ENDS_ASKING.search(row[5]) is not None,
+                asks=ENDS_ASKING.search(row[5][-MOST_AFTER_QUESTION:]) is not None,
             )
             for key, (row, session_id) in rows.items()
         ]
@@ -654,8 +660,9 @@ class Turns:
                 word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
         ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
         matched = max(scores.get(candidate.id, 0.0) for candidate in ranked) / (sum(rarities) or 1.0)
-        turns = dict(zip(rows, self._to_turns(row for row, _ in rows.values()), strict=True))
-        return TurnRanking([(candidate.id, candidate.score) for candidate in ranked], turns, matched)
+        scored = [(candidate.id, candidate.score) for candidate in ranked[:best]]
+        turns = self._to_turns(rows[key][0] for key, _ in scored)
+        return TurnRanking(scored, {key: turn for (key, _), turn in zip(scored, turns, strict=True)}, matched)
 
     def _score_turns(
         self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str

@@ -162,8 +162,10 @@ def rank_question(
     if months := find_months(question):
         for candidate in candidates:
             scores[candidate.id] += DATED * is_within_months(candidate.created_at, months)
+    speakers = {candidate.speaker for candidate in candidates} - {""}
+    named = {speaker for speaker in speakers if fits.of(text_terms(speaker))}
     for candidate in candidates:
-        if candidate.speaker and fits.of(text_terms(candidate.speaker)):
+        if candidate.speaker in named:
             scores[candidate.id] *= 1.0 + SPEAKER_BONUS
     total = add_neighbour_scores(scores, candidates)
     if is_asking_when(question):
@@ -210,7 +212,7 @@ def bm25_score(candidate: Candidate, fits: TermMatches, rarity: Sequence[float],
     for at, fit in fits.of(candidate.in_content):
         often[at] = often.get(at, 0.0) + fit
     in_target: dict[int, float] = {}
-    for at, fit in fits.of(candidate.in_target):
+    for at, fit in fits.of(candidate.in_target) if candidate.in_target else ():
         in_target[at] = max(in_target.get(at, 0.0), fit)
     for at, fit in in_target.items():
         often[at] = often.get(at, 0.0) + TARGET * fit

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from hermes_memory_store.data_files import read_sections
@@ -42,6 +42,7 @@ def is_asking_when(question: str) -> bool:
     return load_time_words().when.search(fold_accents(question)) is not None
 
 
+@lru_cache(maxsize=4096)
 def has_time_expression(text: str) -> bool:
     """Check whether a text says when something was, is or will be: `yesterday`, `last week`, `in June`, `2023`."""
     times = load_time_words().times
