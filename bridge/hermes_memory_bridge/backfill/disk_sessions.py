@@ -3,19 +3,22 @@
 A host's data has a member `sessions`: `files`, patterns of paths as those of `entry`, in which the last folder without a `*` is
 where they must really lie; `form`, as `session_forms.py` says; of lines the `head`, the paths of `name`, `folder`, `branch` and
 `version`, with points between keys and `or` between paths, and `apart`, what stands in a subagent's lines; `projects`, a file
-that gives the folder of each project's name, where the lines do not say it; and `retention`: after how many `days` the host
-deletes them, unless the `key` of a `file` says otherwise, or its `switch` is off.
+that gives the folder of each project's name, where the lines do not say it; `named_by`, how many characters a session's name
+begins with its file's ends with; and `retention`: after how many `days` the host deletes them, unless the `key` of a `file` says
+otherwise, or its `switch` is off.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import json
 import os
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,9 @@ from hermes_memory_store.store import Store, is_store_missing
 NO_END = 1 << 62
 
 DUE_DAYS = 7
+
+MOST_DUE = 100
+"""Files of a host whose heads are read to say what it deletes soon."""
 
 RULED_DAYS = {"": 1, "h": 1 / 24, "d": 1, "w": 7, "m": 30}
 
@@ -69,11 +75,28 @@ def find_disk_sessions(
     """
     sessions: list[DiskSession] = []
     skipped: list[SkippedFile] = []
+    for entry in iterate_disk_sessions(place, hosts, changed):
+        if isinstance(entry, DiskSession):
+            sessions.append(entry)
+        else:
+            skipped.append(entry)
+    sessions.sort(key=lambda session: -session.changed_at)
+    return sessions, skipped
+
+
+def iterate_disk_sessions(
+    place: HostEnvironment, hosts: Collection[str], changed: range, find_kept_names: Callable[[], Collection[str]] = set
+) -> Iterator[DiskSession | SkippedFile]:
+    """Yield what the files say, by their names; nothing of a file whose name says that its session is kept."""
     for host, member in find_hosts_with("sessions").items():
         if host not in hosts:
             continue
         folders = load_project_folders(place, member)
-        for path in find_files(place, member["files"]):
+        files, length = find_files(place, member["files"]), member.get("named_by", 0)
+        kept = {name[:length] for name in find_kept_names()} if files and length else ()
+        for path in files:
+            if kept and path.rpartition(".")[0][-length:] in kept:
+                continue
             try:
                 status = os.stat(path)
                 changed_at = status.st_mtime_ns // 1_000_000
@@ -81,56 +104,68 @@ def find_disk_sessions(
                     continue
                 heads = find_session_heads(path, member)
             except OSError as error:
-                skipped.append(SkippedFile(host, path, error.strerror or str(error)))
+                yield SkippedFile(host, path, error.strerror or str(error))
                 continue
             for head in heads:
                 folder = str(head.get("folder") or folders.get(Path(path).parts[-3], ""))
                 if not head.get("name"):
-                    skipped.append(SkippedFile(host, path, "no line of it says which session it is"))
+                    yield SkippedFile(host, path, "no line of it says which session it is")
                 elif folder and not Path(folder).is_absolute():
-                    skipped.append(SkippedFile(host, path, f"its folder is {folder[:80]!r}, no whole path"))
+                    yield SkippedFile(host, path, f"its folder is {folder[:80]!r}, no whole path")
                 elif head.get("changed_at", changed_at) in changed:
                     words = (str(head["name"]), folder, str(head.get("branch") or ""), str(head.get("version") or ""))
                     size = 0 if "changed_at" in head else status.st_size
-                    sessions.append(DiskSession(host, path, *words, size, head.get("changed_at", changed_at)))
-    sessions.sort(key=lambda session: -session.changed_at)
-    return sessions, skipped
+                    yield DiskSession(host, path, *words, size, head.get("changed_at", changed_at))
 
 
-def count_unkept_sessions(store_path: Path, found: Iterable[DiskSession]) -> Counter[str]:
-    """Count by host the sessions of which a store holds nothing, and may. :raises StoreError: it cannot be read"""
-    named = {(disk.host, disk.name): disk for disk in found}.values()
-    sessions = [disk for disk in named if may_capture(str(store_path), "", disk.folder).allowed]
-    kept = set[str]()
-    if sessions and not is_store_missing(store_path):
+def describe_unkept_sessions(
+    store_path: Path, place: HostEnvironment, changed: dict[str, range], most: int = NO_END
+) -> dict[str, str]:
+    """Return how many sessions of each host a store holds nothing of, and may, as `at least 3 sessions`.
+
+    :param changed: when those wanted were changed, by host
+    :param most: files of a host that are read; not those whose name says that their session is kept
+    :raises StoreError: the store cannot be read
+    """
+
+    @cache
+    def find_kept_names() -> set[str]:
+        if is_store_missing(store_path):
+            return set()
         with Store.open(store_path, read_only=True) as store:
-            kept = store.host_sessions.find_kept_names()
-    return Counter(disk.host for disk in sessions if disk.name not in kept)
+            return store.host_sessions.find_kept_names()
+
+    may_keep = cache(lambda folder: may_capture(str(store_path), "", folder).allowed)
+    counts = {}
+    for host, times in changed.items():
+        entries = [*islice(iterate_disk_sessions(place, [host], times, find_kept_names), most)]
+        names = {entry.name for entry in entries if isinstance(entry, DiskSession) and may_keep(entry.folder)}
+        if names and (unkept := names - find_kept_names()):
+            counts[host] = f"{'at least ' * (len(entries) == most)}{pluralise(len(unkept), 'session')}"
+    return counts
 
 
 def offer_backfill(store_path: Path, hosts: Collection[str]) -> None:
     """Say of each of these hosts how many sessions a backfill would find."""
+    changed = dict.fromkeys(hosts, range(NO_END))
     with contextlib.suppress(StoreError):  # whoever opens the store hears why
-        for host, count in count_unkept_sessions(store_path, find_disk_sessions(find_here(), hosts)[0]).items():
-            sentence = f"{load_host(host)['title']} keeps {pluralise(count, 'session')} on this disk"
-            print(f"{sentence}: `hermes-memory-tui backfill` brings them in")
+        for host, sessions in describe_unkept_sessions(store_path, find_here(), changed).items():
+            title = load_host(host)["title"]
+            print(f"{title} keeps {sessions} on this disk: `hermes-memory-tui backfill` brings them in")
 
 
 def list_expiring(store_path: Path) -> list[str]:
     """Say which hosts delete sessions soon of which a store holds nothing."""
-    lines, place = [], find_here()
-    for host, member in find_hosts_with("sessions").items():
-        days = find_retention_days(place, member)
-        due = range(system_clock() - (days - DUE_DAYS) * DAY_MS)
-        with contextlib.suppress(StoreError):
-            found = find_disk_sessions(place, [host], due)[0] if days else []
-            deleted = pluralise(len({disk.name for disk in found}), "session")
-            lines += [
-                f"{load_host(host)['title']} deletes {deleted} within {DUE_DAYS} days; {count:,} not kept here: "
-                "`hermes-memory-tui backfill` brings them in"
-                for count in count_unkept_sessions(store_path, found).values()
-            ]
-    return lines
+    place, now = find_here(), system_clock()
+    days = {host: find_retention_days(place, member) for host, member in find_hosts_with("sessions").items()}
+    due = {host: range(now - (kept - DUE_DAYS) * DAY_MS) for host, kept in days.items() if kept}
+    with contextlib.suppress(StoreError):
+        return [
+            f"{load_host(host)['title']} deletes {sessions} within {DUE_DAYS} days of which nothing is kept here: "
+            "`hermes-memory-tui backfill` brings them in"
+            for host, sessions in describe_unkept_sessions(store_path, place, due, MOST_DUE).items()
+        ]
+    return []
 
 
 def find_retention_days(place: HostEnvironment, member: dict[str, Any]) -> int:
@@ -144,15 +179,20 @@ def find_retention_days(place: HostEnvironment, member: dict[str, Any]) -> int:
     return int(rule["days"] if match is None else int(match[1]) * RULED_DAYS[match[2]])
 
 
-def find_files(place: HostEnvironment, patterns: list[str]) -> Iterator[str]:
-    """Yield the files that match, without those that a link leads to out of their folder."""
+def find_files(place: HostEnvironment, patterns: list[str]) -> list[str]:
+    """Find the files that match, by their names, without those in folders that a link leads to out of theirs."""
+    files = []
     for pattern in patterns:
         whole = place.find_path(pattern)
         base = next(parent for parent in whole.parents if "*" not in str(parent))
         inside = os.path.realpath(base) + os.sep
-        for path in sorted(base.glob(str(whole.relative_to(base)))):
-            if os.path.realpath(path).startswith(inside):
-                yield str(path)
+        folders = whole.parent.relative_to(base)
+        for folder in base.glob(str(folders)) if folders.name else [base]:
+            if f"{os.path.realpath(folder)}{os.sep}".startswith(inside):
+                with contextlib.suppress(OSError):  # no folder, or none that may be read
+                    names = os.listdir(folder)  # noqa: PTH208 - many thousands, of which few become paths
+                    files += [(name, str(folder)) for name in fnmatch.filter(names, whole.name)]
+    return [f"{folder}{os.sep}{name}" for name, folder in sorted(files)]
 
 
 def load_project_folders(place: HostEnvironment, member: dict[str, Any]) -> dict[str, str]:

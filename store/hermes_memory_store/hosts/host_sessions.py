@@ -260,8 +260,8 @@ class HostSessions:
 
 
 KEPT_NAMES = """
-    SELECT name FROM sessions WHERE id IN (SELECT session_id FROM turns)
-    UNION SELECT name FROM host_sessions WHERE session_id IN (SELECT session_id FROM turns)
+    SELECT name FROM sessions n WHERE EXISTS (SELECT 1 FROM turns WHERE session_id = n.id)
+    UNION ALL SELECT name FROM host_sessions h WHERE EXISTS (SELECT 1 FROM turns WHERE session_id = h.session_id)
 """
 
 SAME_MS = 2_000

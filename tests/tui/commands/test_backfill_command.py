@@ -164,12 +164,37 @@ def test_what_a_host_deletes_soon_is_told(ask: Ask, tell: Tell, home: Path, sess
         write_claude(home, str(home / "shop"), "said in another one", "and there", name=ID.format(2)), (soon, soon)
     )
     write_claude(home, str(home / "shop"), "said in a new one", "and there", name=ID.format(3)).touch()
-    said = "Claude Code deletes 2 sessions within 7 days; 2 not kept here: `hermes-memory-tui backfill` brings them in"
+    said = (
+        "Claude Code deletes 2 sessions within 7 days of which nothing is kept here: "
+        "`hermes-memory-tui backfill` brings them in"
+    )
     assert f"{said}\n" in ask("status").out
     assert tell("status")["expiring"] == [said]
     assert said in " ".join(ask("doctor").out.split())
     ask("backfill", "--yes")
     assert "expiring" not in tell("status")
+
+
+def test_of_many_files_that_a_host_deletes_soon_few_are_read(ask: Ask, home: Path) -> None:
+    ask("write", "V[port]: 5432")
+    soon = system_clock() / 1000 - 25 * 86_400
+
+    def write(*numbers: int) -> list[Path]:
+        names = [f"{ID.format(0)[:-3]}{number:03}" for number in numbers]
+        paths = [write_claude(home, str(home / "shop"), "said", "and there", name=name) for name in names]
+        for path in paths:
+            os.utime(path, (soon, soon))
+        return paths
+
+    paths = write(*range(100, 230))
+    assert "deletes at least 100 sessions within 7 days" in ask("status").out
+    ask("backfill", "--yes")
+    for path in paths:  # their names say that they are kept, whatever stands in them
+        path.write_text(path.read_text().replace(path.stem, "another name"))
+        os.utime(path, (soon, soon))
+    assert "deletes" not in ask("status").out
+    write(230)
+    assert "deletes 1 session within 7 days" in ask("status").out
 
 
 def test_a_full_disk_is_told_and_what_came_in_stays_and_comes_once(
