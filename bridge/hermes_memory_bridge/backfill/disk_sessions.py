@@ -94,9 +94,8 @@ def iterate_disk_sessions(
         folders = load_project_folders(place, member)
         files, length = find_files(place, member["files"]), member.get("named_by", 0)
         kept = {name[:length] for name in find_kept_names()} if files and length else ()
-        for path in files:
-            if kept and path.rpartition(".")[0][-length:] in kept:
-                continue
+        for name, file_folder in sorted(file for file in files if file[0].rpartition(".")[0][-length:] not in kept):
+            path = f"{file_folder}{os.sep}{name}"
             try:
                 status = os.stat(path)
                 changed_at = status.st_mtime_ns // 1_000_000
@@ -179,8 +178,8 @@ def find_retention_days(place: HostEnvironment, member: dict[str, Any]) -> int:
     return int(rule["days"] if match is None else int(match[1]) * RULED_DAYS[match[2]])
 
 
-def find_files(place: HostEnvironment, patterns: list[str]) -> list[str]:
-    """Find the files that match, by their names, without those in folders that a link leads to out of theirs."""
+def find_files(place: HostEnvironment, patterns: list[str]) -> list[tuple[str, str]]:
+    """Find the names and folders of the files that match, without folders that a link leads to out of theirs."""
     files = []
     for pattern in patterns:
         whole = place.find_path(pattern)
@@ -192,7 +191,7 @@ def find_files(place: HostEnvironment, patterns: list[str]) -> list[str]:
                 with contextlib.suppress(OSError):  # no folder, or none that may be read
                     names = os.listdir(folder)  # noqa: PTH208 - many thousands, of which few become paths
                     files += [(name, str(folder)) for name in fnmatch.filter(names, whole.name)]
-    return [f"{folder}{os.sep}{name}" for name, folder in sorted(files)]
+    return files
 
 
 def load_project_folders(place: HostEnvironment, member: dict[str, Any]) -> dict[str, str]:

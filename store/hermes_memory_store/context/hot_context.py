@@ -63,12 +63,24 @@ SETTLED_MS = 60_000
 
 
 CAPTURED_SESSIONS = """
-    SELECT id, started_at FROM sessions n
-    WHERE theme_id = ? AND name IS NOT ? AND EXISTS (SELECT 1 FROM turns WHERE session_id = n.id) ORDER BY started_at, id
+    SELECT count(*) FROM (
+      SELECT 1 FROM sessions n
+      WHERE theme_id = ?1 AND name IS NOT ?2 AND EXISTS (SELECT 1 FROM turns WHERE session_id = n.id) LIMIT ?3
+    )
+"""
+
+LAST_SESSION = """
+    SELECT session_id, at, (SELECT min(at) FROM turns WHERE theme_id = ?1) FROM turns
+    WHERE theme_id = ?1 AND session_id IS NOT NULL
+      AND session_id IS NOT (SELECT id FROM sessions WHERE theme_id = ?1 AND name = ?2)
+    ORDER BY at DESC LIMIT 1
 """
 
 FEWEST_SESSIONS = 3
 """With captured messages, from which a start tells of them."""
+
+MOST_SESSIONS = 100
+"""That are counted: a start is not to take longer the more there are."""
 
 SESSIONS_TOKENS = 30
 """What that may take."""
@@ -280,12 +292,14 @@ def read_theme_context(
 
 def describe_sessions(ask: Ask, theme_key: int | None, now: int, session: str | None = None) -> str | None:
     """Return a line on the sessions that were captured in a theme before `session`; None where there are few."""
-    rows = ask(CAPTURED_SESSIONS, (theme_key, session))
-    if len(rows) < FEWEST_SESSIONS:
+    count = sum(count for (count,) in ask(CAPTURED_SESSIONS, (theme_key, session, MOST_SESSIONS + 1)))
+    newest = ask(LAST_SESSION, (theme_key, session)) if count >= FEWEST_SESSIONS else ()
+    if not newest:
         return None
-    since, (last, last_at) = gmtime(rows[0][1] / 1000), rows[-1]
+    last, last_at, first_at = newest[0]
+    since, number = gmtime(first_at / 1000), f"over {MOST_SESSIONS}" if count > MOST_SESSIONS else f"{count}"
     year = "" if since.tm_year == gmtime(now / 1000).tm_year else f" {since.tm_year}"
-    head = f"({len(rows)} sessions since {strftime('%d %b', since).lstrip('0')}{year}"
+    head = f"({number} sessions since {strftime('%d %b', since).lstrip('0')}{year}"
     from hermes_memory_store.notation.token_estimate import estimate_tokens  # here, not above: few need it
 
     content = next((content for (content,) in ask(FIRST_WORDS, (last,))), "")

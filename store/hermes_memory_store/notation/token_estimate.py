@@ -8,18 +8,20 @@ scripts; a quarter more on average.
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
 PIECES = r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*| ?[0-9]+|[\u0400-\u04ff]+|[\uac00-\ud7a3]+|[^\sA-Za-z0-9]"
 """Words by case, numbers with the space before them (which cl100k counts apart), every other sign by itself."""
 
-UNSPOKEN = re.compile(r"[b-df-hj-np-tv-xz]{4,}")
+VOWELS = str.maketrans("aeiouy", " " * 6)
+
+UNSPOKEN = 4
 """Consonants that no word holds in a row: an abbreviation (`mndtry`) or a password, known in small pieces only."""
 
-UNBROKEN = re.compile(r"[A-Za-z0-9+]{12,}")
+UNBROKEN = r"[A-Za-z0-9+]{12,}"
 """Long enough for a key."""
 
-KINDS = tuple(map(re.compile, ("[A-Z]", "[a-z]", "[0-9]")))
+KINDS = ("[A-Z]", "[a-z]", "[0-9]")
 """A key holds all of these, mixed without a break; a word does not."""
 
 PLAIN_LETTERS = 6
@@ -28,14 +30,11 @@ PLAIN_LETTERS = 6
 CAPITAL_LETTERS = 3
 """Letters of one token in a long capitalised word: a German noun, or part of an identifier."""
 
+SPACED = str.maketrans(dict.fromkeys("!\"#$%&'()*,-./:;<=>?@[\\]^_`{|}~…", " "))
+"""Signs of one token each, which part pieces."""
+
 DIGITS = 3
 """cl100k splits numbers into groups of at most three digits."""
-
-
-@cache
-def token_piece_pattern() -> re.Pattern[str]:
-    """Return `PIECES`, compiled when the first text is estimated: what only reads estimates none."""
-    return re.compile(PIECES)
 
 
 def estimate_tokens(text: str) -> int:
@@ -46,11 +45,18 @@ def estimate_tokens(text: str) -> int:
 @lru_cache(maxsize=1 << 16)
 def _cost_of_word(word: str) -> int:
     """Return the cost of a word as if a space preceded it; cached, since texts share most of their words."""
-    spent = sum(map(_cost, token_piece_pattern().findall(" " + word)))
+    runs = word.translate(SPACED).split()
+    if all(map(_is_piece, runs)):  # as most; to compile `PIECES` takes longer than a start's read
+        return len(word) - sum(map(len, runs)) + sum(map(_cost, runs)) + word[0].isdigit()
+    spent = sum(map(_cost, re.findall(PIECES, " " + word)))
     if not word.isascii() or len(word) < 12:
         return spent
-    drawn = sum(len(run) for run in UNBROKEN.findall(word) if all(kind.search(run) for kind in KINDS))
+    drawn = sum(len(run) for run in re.findall(UNBROKEN, word) if all(re.search(kind, run) for kind in KINDS))
     return max(spent, drawn * 3 // 4 + (len(word) - drawn) // PLAIN_LETTERS) if drawn else spent
+
+
+def _is_piece(run: str) -> bool:
+    return run.isascii() and (run.isdigit() or (run.isalpha() and (run.islower() or run.isupper() or run.istitle())))
 
 
 def _cost(piece: str) -> int:
@@ -64,7 +70,7 @@ def _cost(piece: str) -> int:
     if first <= "Z":
         return 1 if size <= 4 else 1 + (size - 2) // CAPITAL_LETTERS
     spoken = 1 if size <= 6 else 1 + (size - 1) // PLAIN_LETTERS
-    return spoken + sum((len(run) - 2) // 2 for run in UNSPOKEN.findall(piece))
+    return spoken + sum((len(run) - 2) // 2 for run in piece.translate(VOWELS).split() if len(run) >= UNSPOKEN)
 
 
 def _cost_beyond_ascii(size: int, first: str) -> int:

@@ -309,3 +309,13 @@ def test_a_start_without_a_bridge_tells_of_captured_sessions(tmp_path: Path) -> 
         context = read_hot_context(str(path), "/nowhere", theme="ops", environ=environ)
         assert context is not None
         assert context.text.splitlines()[1:] == ["| V[port]: 5432", f"| {line}"]
+
+
+def test_a_start_counts_sessions_to_a_hundred_and_names_the_last_before_its_own(store: Store) -> None:
+    sessions = [store.sessions.open("ops", f"s-{number}") for number in range(102)]
+    for number, session in enumerate(sessions[:101]):
+        store.turns.add("ops", "user", f"Move table {number}, please.", session=session, origin=Origin(way=Way.HOOK))
+    line = str(store.turns.describe_sessions("ops", "s-100"))
+    assert line.startswith("(100 sessions since ")
+    assert line.endswith("; last (today): Move table 99, please.)")
+    assert str(store.turns.describe_sessions("ops")).startswith("(over 100 sessions since ")

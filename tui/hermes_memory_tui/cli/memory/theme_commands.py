@@ -45,7 +45,7 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
     Viewing it does not count as a read: only context blocks sent to agents are recorded.
     """
     from hermes_memory_bridge.backfill.disk_sessions import list_expiring
-    from hermes_memory_bridge.connect.hooks.host_states import list_host_states
+    from hermes_memory_bridge.connect.hooks.host_states import MOST_SESSIONS, list_host_states
 
     count = count_tokens if exact else estimate_from_pieces
     with settings.store() as store:
@@ -62,7 +62,7 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
         twins = store.projects.find_twins(project) if project else []
         strays = store.theme_split.count_strays(theme)
         other_themes = {} if block.facts or block.left_out else store.place_themes.count_elsewhere(theme)
-        sessions = [] if settings.past is not None else store.sessions.list()
+        sessions = [] if settings.past is not None else store.sessions.list(most_ended=MOST_SESSIONS)
         hosts = [] if settings.past is not None else list_host_states(store, sessions)
     exposed = []
     if sessions:
