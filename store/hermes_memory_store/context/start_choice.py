@@ -7,7 +7,7 @@ were chosen on the `choosing` sessions of `tests/recall_sets`.
 from __future__ import annotations
 
 from hermes_memory_store.context.packing import LINE_TOKENS, pack_candidates
-from hermes_memory_store.context.start_situation import Nearness, Situation, describe_facts, measure_nearness
+from hermes_memory_store.context.start_situation import Nearness, Situation, describe_facts, is_number, measure_nearness
 from hermes_memory_store.database.written_facts import find_altered_facts
 from hermes_memory_store.fact_types import OPEN_TYPES, TYPE_SYMBOLS, FactType
 from hermes_memory_store.places.place_reading import INHERITED, OWN, PERSONAL, PERSONAL_TARGETS, format_start_parts
@@ -257,7 +257,7 @@ def value_fact(
         fresh = FRESH * close * FRESH_DAYS / (FRESH_DAYS + (days if days > 0 else 0.0))
         parts.append(("age", fresh))
         value += part + fresh
-    if near.probes and kind not in "✓~":
+    if near.probes:
         named = measure_named_words(text, near)
         if named > LEAST:
             parts.append(("words", NAMED * named))
@@ -296,7 +296,9 @@ def measure_named_words(text: FactText, near: Nearness) -> float:
     common = near.common.get(scope, ())
     named = 0.0
     for word, weight in near.weights.items():
-        if word in target:
+        if is_number(word):
+            named += weight * (word in target or word in content)
+        elif word in target:
             if word not in common:
                 named += weight
         elif word in content:

@@ -4,6 +4,7 @@ was written last.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log
 
 from hermes_memory_store.places.place_reading import find_known_folder
@@ -44,9 +45,11 @@ GENERIC_WORDS = """
     trunk develop development release feature feat fix bug bugfix hotfix chore refactor task issue wip test tmp internal
     the and for with from into that this what why how when are was were not but can does did has have had its our your you let
     next now all any use make add get set will should would still out off
+    at by in is of on to no as an or if be it we do so up am us my me he
 """
 """Words of folders, branches and messages that tell nothing of a scope."""
 
+DIGITS = "0123456789"
 SIGNS = str.maketrans(dict.fromkeys("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~→…", " "))
 
 MOST_KNOWN = 20_000
@@ -57,8 +60,13 @@ SCOPES = """
 """
 
 LAST_SCOPE = """
-    SELECT scope_id FROM (SELECT scope_id FROM sessions WHERE theme_id = ? ORDER BY id DESC LIMIT 50)
-    WHERE scope_id IS NOT NULL LIMIT 1
+    SELECT scope_id FROM (SELECT scope_id FROM sessions WHERE theme_id = ?1 ORDER BY id DESC LIMIT 50)
+    WHERE scope_id IS NOT NULL
+    UNION ALL
+    SELECT scope_id FROM (
+      SELECT f.scope_id FROM facts f JOIN scopes s ON s.id = f.scope_id
+      WHERE f.theme_id = ?1 AND f.tier = 'hot' AND s.label <> '' ORDER BY f.updated_at DESC LIMIT 1)
+    LIMIT 1
 """
 
 SESSION_SCOPES = """
@@ -117,9 +125,15 @@ def to_words(text: str) -> frozenset[str]:
     if words is None:
         if len(_known_words) >= MOST_KNOWN:
             _known_words.clear()
-        words = frozenset([to_stem(word) for word in text.translate(SIGNS).casefold().split()])
+        said = [to_stem(word) for word in text.translate(SIGNS).casefold().split()]
+        words = frozenset(said + [before + word for before, word in pairwise(said) if word.isdigit()])
         _known_words[text] = words
     return words
+
+
+def is_number(word: str) -> bool:
+    """Check whether a word is a number that names one thing: `1842`, or `np77`, as `NP-77` is."""
+    return word[-1].isdigit() and len(word) > 2
 
 
 def to_stem(word: str) -> str:
@@ -135,7 +149,7 @@ def to_stem(word: str) -> str:
 
 def to_probes(words: Iterable[str]) -> tuple[str, ...]:
     """Return what stands in each text that has one of these words, in any of its forms: few texts need be split."""
-    return tuple([word[:-1] if word.endswith("y") else word for word in words])
+    return tuple([word[:-1] if word.endswith("y") else word[len(word.rstrip(DIGITS)) :] or word for word in words])
 
 
 def describe_facts(rows: Iterable[tuple[Any, ...]], probes: tuple[str, ...]) -> dict[int, FactText]:
@@ -203,7 +217,9 @@ def weigh_words(situation: Situation, message: str) -> dict[str, float]:
         ("/".join(parts), FOLDER_WEIGHT),
     ):
         for word in to_words(text) if text else ():
-            if len(word) > 1 and word not in GENERIC and not word.isdigit():
+            if is_number(word):
+                weights[word] = FOLDER_WEIGHT
+            elif len(word) > 1 and word not in GENERIC and not word.isdigit():
                 weights[word] = max(weights.get(word, 0.0), weight)
     return weights
 
@@ -225,7 +241,7 @@ def measure_nearness(ask: Ask, theme_id: int | None, situation: Situation, rows:
     for scope, target, content, _ in texts.values() if words else ():
         sizes[scope] = sizes.get(scope, 0) + 1
         for word in words if target or content else ():
-            if word in target:
+            if word in target or (word in content and is_number(word)):
                 often[word] += 1
                 in_scopes[word][scope] = in_scopes[word].get(scope, 0) + 1
             elif word in content:
@@ -240,12 +256,15 @@ def measure_nearness(ask: Ask, theme_id: int | None, situation: Situation, rows:
     for word, where in in_scopes.items():
         for scope, count in where.items():
             # a word speaks for a scope as far as its facts are there, and as the scope's facts are about it
-            share = count / often[word] * min(1.0, LEAST_SHARE * (count > 1) + 2.0 * count / sizes[scope])
+            about = 1.0 if is_number(word) else min(1.0, LEAST_SHARE * (count > 1) + 2.0 * count / sizes[scope])
+            share = count / often[word] * about
             evidence[scope] = evidence.get(scope, 0.0) + words[word] * share
     for word, where in in_content.items():
         for scope, count in where.items():
             evidence[scope] = evidence.get(scope, 0.0) + CONTENT_SHARE * words[word] * count / often[word]
-    for scope, weight in find_recent_scopes(ask, theme_id, situation, labels):
+    evidence.pop(None, None)  # what belongs to no scope is not elsewhere
+    doubt = max(0.0, 1.0 - max(evidence.values(), default=0.0) / CERTAIN)
+    for scope, weight in find_recent_scopes(ask, theme_id, situation, labels, doubt * LAST_SCOPE_WEIGHT):
         evidence[scope] = evidence.get(scope, 0.0) + weight
     # as rare as the facts say: a word in one of them counts whole, one in all of them nothing
     total = len(texts) + 1
@@ -258,7 +277,7 @@ def measure_nearness(ask: Ask, theme_id: int | None, situation: Situation, rows:
 
 
 def find_recent_scopes(
-    ask: Ask, theme_id: int | None, situation: Situation, labels: Mapping[Any, str]
+    ask: Ask, theme_id: int | None, situation: Situation, labels: Mapping[Any, str], last: float
 ) -> list[tuple[Any, float]]:
     """Return the scopes that the session names, wrote to or spoke of, else the project's last session, with what each counts."""
     if theme_id is None:
@@ -272,4 +291,4 @@ def find_recent_scopes(
             recent[scope] = max(recent.get(scope, 0.0), SESSION_WEIGHT / (1 + max(0, silence)))
         if recent:
             return list(recent.items())
-    return [(key, LAST_SCOPE_WEIGHT) for (key,) in ask(LAST_SCOPE, (theme_id,))]
+    return [(key, last) for (key,) in ask(LAST_SCOPE, (theme_id,))]

@@ -72,6 +72,42 @@ def test_without_any_sign_the_scope_written_last_matters_most(store: Store, cloc
     assert scopes_of(start(store, folder="/home/jo/shop/mobile"))[0] == "mobile"
 
 
+def test_without_any_session_the_scope_of_the_newest_fact_matters_most(store: Store, clock: HandClock) -> None:
+    fill(store, clock)
+    assert set(scopes_of(start(store))[:4]) == {SCOPES[-1]}
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("?[save.loss]: bug 1842, the chest is empty", {"message": "look at bug 1842"}),
+        ("?[bug.1842]: the chest is empty", {"message": "look at #1842"}),
+        ("?[bug.1842]: the chest is empty", {"branch": "fix/1842-chest"}),
+        ("D[layout.hyphens]: NP-77 splits at umlauts", {"message": "what was NP-77 about again"}),
+        ("✓[layout.hyphens]: np 77 is done", {"message": "what was NP-77 about again"}),
+    ],
+)
+def test_what_is_named_by_its_number_comes_up_whatever_was_written_last(
+    store: Store, clock: HandClock, line: str, where: dict[str, str]
+) -> None:
+    store.facts.write("ops", line, scope="saves")
+    store.facts.write("ops", "V[saves.np]: takes 20 MB", scope="saves")
+    fill(store, clock)
+    store.facts.write(
+        "ops", "V[billing.last]: written at 77 %", scope="billing", session=store.sessions.open("ops", "old")
+    )
+    found = start(store, **where)
+    assert line in [item.line for item in found.items[:2]]
+    assert "words" in {one.name for item in found.items if item.line == line for one in item.reasons}
+
+
+def test_the_scope_written_last_yields_to_one_that_is_named(store: Store, clock: HandClock) -> None:
+    fill(store, clock)
+    alone = start(store, folder="/home/jo/shop/mobile")
+    store.facts.write("ops", "V[billing.last]: at its end", scope="billing", session=store.sessions.open("ops", "old"))
+    assert scopes_of(start(store, folder="/home/jo/shop/mobile")) == scopes_of(alone)
+
+
 def test_a_running_session_is_given_what_it_spoke_of(store: Store, clock: HandClock) -> None:
     fill(store, clock)
     session = store.sessions.open("ops", "now")
@@ -248,7 +284,11 @@ def test_a_budget_is_spent(store: Store, clock: HandClock) -> None:
 def test_words_are_compared_without_their_endings() -> None:
     assert to_words("services/billing-totals, migrations") == {"service", "bill", "total", "migration"}
     assert to_words("Billing migration") == {"bill", "migration"}
-    assert weigh_words(Situation(0, folder="/home/jo/src/main", branch="feature/4711"), "").keys() <= {"jo"}
+    assert weigh_words(Situation(0, folder="/home/jo/src/main", branch="feature/x"), "in 20 ms").keys() <= {
+        "jo",
+        "ms",
+        "in20",
+    }
 
 
 @given(st.text(), st.text(), st.text())
