@@ -107,6 +107,28 @@ async def test_it_goes_on_where_the_facts_of_the_last_stretch_end(db: Path) -> N
         assert MESSAGE.findall("| " + read_history_resource(connection).split("\n")[2])[0][0] == first[4][0]
 
 
+async def test_stretches_that_end_on_one_day_are_followed_by_the_next_ones(db: Path) -> None:
+    with Store.open(db) as store:
+        for number in range(300):
+            say(
+                store,
+                "one",
+                480_000,
+                "user" if number % 2 == 0 else "assistant",
+                f"Shard {number} moves. " + "word " * 20,
+            )
+    async with agent(db, "auto") as client:
+        read: list[str] = []
+        for _ in range(3):
+            text = await distil(client, tokens="2000")
+            stretch = [uid for uid, *_ in MESSAGE.findall(text)]
+            assert not {*read} & {*stretch}
+            read += stretch
+            marker = re.search(r"`(V\[distil\]: [^`]+)`", text)[1]  # type: ignore[index]
+            marker = marker.replace("DATE", re.search(r", until (\S+);", text)[1]).replace("ID", stretch[-1])  # type: ignore[index]
+            await ask(client, "memory_write", content=marker, turns=[stretch[-1]])
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
