@@ -638,6 +638,7 @@ class Turns:
         else:
             order = spread_scores(scores)  # a look-up finds what has its words, and nothing else
         rows = self._best(order, most, to_turn_filter(session, roles, for_agents, origins))
+        rows = {key: row for key, row in rows.items() if key in scores or is_beside(key, rows, scores)}
         if not rows:
             return TurnRanking([], {}, 0.0)
         candidates = [
@@ -769,6 +770,12 @@ def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: 
     best = sorted(spreading, key=lambda key: (-spreading[key], -key))[:most]
     beside = {key + step for key in best for step in (*NEIGHBOUR_SHARE, *(-distance for distance in NEIGHBOUR_SHARE))}
     return spread_scores({key: scores.get(key, 0.0) for key in {*best, *beside} if low <= key <= high})
+
+
+def is_beside(key: int, rows: Mapping[int, tuple[object, int | None]], scores: Mapping[int, float]) -> bool:
+    """Check whether a turn stands in the conversation of one beside it that has a word of the question."""
+    steps = (*NEIGHBOUR_SHARE, *(-distance for distance in NEIGHBOUR_SHARE))
+    return any(key + step in scores and rows.get(key + step, (None, -1))[1] == rows[key][1] for step in steps)
 
 
 def to_plain_query(query: str) -> str:

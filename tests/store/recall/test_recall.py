@@ -147,6 +147,19 @@ def test_a_session_limits_turns(store: Store) -> None:
     assert [item.line.partition(": ")[2] for item in found.items] == ["the pump is broken"]
 
 
+def test_what_stands_beside_an_answer_comes_along_in_its_own_conversation_alone(store: Store) -> None:
+    for name, texts in (
+        ("pumps", ["Who looks after the third pump?", "Ask in the workshop."]),
+        ("lunch", ["Soup is on the menu.", "With bread?"]),
+    ):
+        session = store.sessions.open("ops", name)
+        for text in texts:
+            store.turns.add("ops", "user", text, session=session)
+    found = store.recall.rank(["ops"], "who looks after the pump in the hall?", kinds=("turn",))
+    said = {item.turn.content for item in found.items if item.turn}
+    assert said == {"Who looks after the third pump?", "Ask in the workshop."}
+
+
 def test_another_theme_is_read_beside_ones_own_as_far_as_it_was_said_in_no_other_project(store: Store) -> None:
     write(store, "db", "sqlite in the shop")
     store.facts.write("personal", "V[user.db]: prefers sqlite")
