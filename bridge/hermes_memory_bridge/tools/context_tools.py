@@ -15,7 +15,7 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_reason_data
 from hermes_memory_bridge.toolkit.tool_spec import COUNT, GAUGE, OBJECT, OBJECTS, TEXT, TEXTS, tool
 from hermes_memory_store.context.fence import format_fenced_text
-from hermes_memory_store.context.given import WORDS_ONLY, Given
+from hermes_memory_store.context.given import NOTHING_TOUCHES, WORDS_ONLY, Given
 from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.notation.token_count import count_tokens, find_counter
 
@@ -121,6 +121,8 @@ def memory_context(
             for item in context.items
         ],
     }
+    if not context.items:
+        data["note"] = NOTHING_TOUCHES
     if context.held_note is not None:
         data["held"] = context.held_note
     return ToolResult(whole, data)

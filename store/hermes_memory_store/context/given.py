@@ -41,6 +41,9 @@ class MakeNearest(Protocol):
 WORDS_ONLY = "words only"
 """What an answer says that no model had a part in."""
 
+NOTHING_TOUCHES = "nothing in memory touches this"
+"""What an answer says that gives nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class RankReason:

@@ -26,6 +26,7 @@ from hermes_memory_store.find.candidates import (
     TurnSource,
 )
 from hermes_memory_store.find.query_syntax import parse_query
+from hermes_memory_store.find.question_gate import is_touched
 from hermes_memory_store.find.search import MAX_LIMIT, Search
 from hermes_memory_store.find.turn_sentences import (
     FEW_TOKENS,
@@ -64,6 +65,9 @@ TURN = 0.8
 
 ALREADY_TOLD = 0.5
 """What a fact is still worth whose turns are given, and a turn of which a fact is given: neither says all of the other."""
+
+LIKE = 0.35
+"""Similarity from which on what shares no word with a question touches it."""
 
 MOST_MISFITS = 12
 """Items that did not fit, after which no other is tried, and that are told as left out."""
@@ -135,12 +139,17 @@ class Recall:
         """Return what answers a question within `budget` tokens, fence included, best first.
 
         A fact whose turns are given waits behind others, and so does a turn of which a fact is given.
+        Where nothing touches the question, nothing is given: all is left out.
 
         :raises StoreError: as `Search.find`
         """
         ranked, candidates, marks = self._ask(themes, question, kinds, budget // SHORTEST_LINE, nearest, mark)
+        to_item = self._make_items(question)
+        if not has_touching(question, ranked):
+            misfits = tuple(map(to_item, ranked[:MOST_MISFITS]))
+            return Given((), misfits, 0, name_ranking(nearest, ranked_by), candidates.note, held_note=marks.held_note)
         fence = count_tokens(f"{HEAD}\n")
-        chosen, left_out = pack_recall(ranked, budget - fence, self._make_items(question))
+        chosen, left_out = pack_recall(ranked, budget - fence, to_item)
         return Given(
             tuple(chosen),
             tuple(left_out),
@@ -240,6 +249,14 @@ def is_plain_question(question: str) -> bool:
     except QueryError:
         return False  # of facts that is an error, and turns know no filters
     return bool(query.words) and not query.phrases and not query.excluded and query.filter == FactFilter()
+
+
+def has_touching(question: str, ranked: Sequence[RecallCandidate]) -> bool:
+    """Check whether any of these touches a question, by its words or its meaning; what is meant literally does."""
+    if any(one.is_exact or (one.meaning or 0.0) >= LIKE for one in ranked) or not is_plain_question(question):
+        return bool(ranked)
+    facts = [(one.fact.target, one.fact.content) for one in ranked if one.fact is not None]
+    return is_touched(question, [*facts, *(("", one.turn.content) for one in ranked if one.turn is not None)])
 
 
 def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:

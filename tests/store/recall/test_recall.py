@@ -199,6 +199,26 @@ def test_a_memory_of_nothing_answers_nothing(store: Store) -> None:
     assert store.recall.give(["ops", "nobody"], "what do we know", 180).items == ()
 
 
+@pytest.mark.parametrize(
+    ("question", "is_answered"),
+    [
+        ("which port does the pump controller use?", True),
+        ("how is the controler set up?", True),
+        ("welchen Preis hat ein Port?", True),
+        ("which price does the parking on the port road have in summer?", False),
+        ("who writes the answer to the neighbours today?", False),
+    ],
+)
+def test_nothing_is_given_where_a_question_shares_a_common_word_alone(
+    store: Store, question: str, is_answered: bool
+) -> None:
+    write(store, "plant.controller", "the pump answers on port 4711")
+    given = store.recall.give(["ops"], question, 500)
+    assert bool(given.items) is is_answered
+    assert given.items or given.left_out
+    assert store.recall.rank(["ops"], question).items
+
+
 def test_many_facts_of_one_word_are_packed_up_to_the_budget(store: Store) -> None:
     said = [(f"V[n{number}]: heron", None) for number in range(3_000)]
     store.facts.write_many("ops", said, actor=store.facts.write("ops", "V[x]: y").fact.actor)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hermes_memory_store.context.given import Given, GivenItem
+from hermes_memory_store.context.given import NOTHING_TOUCHES, Given, GivenItem
 from hermes_memory_store.find.recall import list_session_hits
 from hermes_memory_store.memory_tests.case_file import read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseRunner
@@ -86,7 +86,7 @@ def recall_ask_command(
         print_sessions(sessions)
         print_given(answer, show_reasons)
     if not answer.items:
-        click.echo("nothing answers that", err=True)
+        click.echo(NOTHING_TOUCHES, err=True)
     click.echo(f"{answer.tokens} of {budget} tokens, by {answer.ranked_by}", err=True)
     if answer.note:
         click.echo(f"note: {answer.note}", err=True)

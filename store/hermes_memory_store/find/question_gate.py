@@ -1,0 +1,49 @@
+"""Whether what was found for a question touches it: a model is better told nothing than what shares a common word with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hermes_memory_store.find.query_terms import MEANT, add_synonyms, to_query_terms
+from hermes_memory_store.find.ranking import TermMatches, text_terms
+from hermes_memory_store.find.touched_facts import is_common_word
+from hermes_memory_store.language.stop_words import load_stop_words
+from hermes_memory_store.language.typos import find_corrections, is_correctable
+
+COMMON, IN_TARGET, ABSENT, LEAST_TOUCH = 0.3, 0.5, 0.3, 0.16
+"""What a common word counts of a rare one; how much more a word counts in a target; what a word takes that a text lacks; and what
+must be left. Chosen on the choosing half of `tests/recall_sets/work`, so that of what answers a question nothing is kept back."""
+
+
+def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
+    """Check whether one of some texts has enough of a question; of one that is not asked in English, whose common words alone are
+    known, any has.
+
+    :param texts: targets, empty for turns, and contents
+    """
+    look = to_query_terms(question.split(), (), ())
+    if look.languages or not look.words or load_stop_words("questions")["en"].isdisjoint(look.runs):
+        return True
+    add_synonyms(look)
+    pairs = [(text_terms(target), text_terms(content)) for target, content in texts]
+    known = {term for pair in pairs for terms in pair for term in terms}
+
+    def find_beginnings(start: str) -> list[str]:
+        return [term for term in known if term.startswith(start)]
+
+    def find_known(terms: Iterable[str]) -> list[str]:
+        return [term for term in terms if term in known]
+
+    for word in look.words:
+        if known.isdisjoint(word.terms) and is_correctable(word.text):
+            for term in find_corrections(word.text, find_beginnings, find_known):
+                word.add((term,), MEANT)
+    matches = TermMatches(look.words)
+    weights = [COMMON if is_common_word(word) else 1.0 for word in look.words]
+    for target, content in pairs:
+        named = {at for at, _ in matches.of(target)}
+        shared = named.union(at for at, _ in matches.of(content))
+        touch = sum(weights[at] for at in shared) + IN_TARGET * sum(weights[at] for at in named)
+        if touch - ABSENT * sum(weight for at, weight in enumerate(weights) if at not in shared) >= LEAST_TOUCH:
+            return True
+    return False
