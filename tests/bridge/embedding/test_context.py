@@ -60,7 +60,8 @@ async def test_the_budget_holds(ask: Desk, tokens: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", ['where is "the car"?', "the car -garage", "type:car scope:nowhere before:car the car", "car: -- -x"]
+    "message",
+    ['where is "the car"?', "the car -garage", "type:car before:car the car", "scope:car the car", "car: -- -x"],
 )
 async def test_a_message_is_plain_language(ask: Desk, message: str) -> None:
     await remember(ask, CAR)
