@@ -65,7 +65,7 @@ class TextOrigin(Enum):
 
     SAID = "said"  # the person's own: it never waits
     UNKNOWN = "unknown"
-    HEARD = "heard"  # of a page, a tool, an import or another person
+    HEARD = "heard"  # of a page or a tool
 
 
 @dataclass(frozen=True, slots=True)
