@@ -136,6 +136,13 @@ def test_a_long_text_is_asked_for_by_a_bounded_number_of_pairs(memory: Store) ->
     assert contents(memory, text) == []
 
 
+def test_what_is_asked_at_the_end_of_a_long_message_is_found(store: Store) -> None:
+    for target, text in (("a", "体检安排在十一月"), ("b", "最近天气很好，散步最舒服")):
+        store.facts.write("default", Notation(FactType.VALUE, target, text))
+    before = "最近天气变化真大，昨天还热得穿短袖，今天就得穿外套了。说起来秋天不冷也不热，出去散步最舒服了。"
+    assert "体检安排在十一月" in contents(store, before + "我真正想问的是：体检安排在几月？")
+
+
 def test_a_query_of_question_words_alone_still_looks_for_them(store: Store) -> None:
     store.facts.write("default", Notation(FactType.VALUE, "a", "为什么要写测试"))
     assert contents(store, "为什么") == ["为什么要写测试"]

@@ -43,6 +43,12 @@ def test_a_question_finds_other_forms_in_the_language_it_is_asked_in(tmp_path: P
         assert found_by(store, question) == [fact]
 
 
+def test_an_arabic_noun_is_found_without_the_ending_of_its_object_case(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        store.facts.write("default", "V[limit]: الحد الأقصى مئة طلب", actor=AGENT)
+        assert found_by(store, "كم طلبا مسموحا؟") == ["الحد الأقصى مئة طلب"]
+
+
 def test_a_look_up_finds_other_forms_in_the_languages_of_the_theme(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         store.facts.write("default", "V[a]: die Häuser am Fluss", actor=AGENT)

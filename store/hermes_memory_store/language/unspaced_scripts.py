@@ -15,8 +15,8 @@ from hermes_memory_store.data_files import read_sections
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.language.tokenizer import is_unspaced
 
-MAX_PAIRS = 32
-"""Pairs of one query that are looked up; as many words as a line may have."""
+MAX_PAIRS = 96
+"""Pairs of one query that are looked up: people often come to the point at the end."""
 
 FILE = Path(__file__).with_name("unspaced_scripts.txt")
 
