@@ -36,7 +36,7 @@ NEAR_WORDS = 10
 LONGEST_SENTENCE = 160
 """Characters of a sentence from which it is scored clause by clause."""
 
-SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\s*\n\s*(?=\n|[-*+>#]|\d+[.)])")
+SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|(?<!\s)\s*\n\s*(?=\n|[-*+>#]|\d+[.)])")
 
 ASSIGNMENT = re.compile(r"^(?:export )?\w+ ?[=:] ?(?!(?:[^\W_]+[_-]){4})\S*$")
 """A sentence that is a setting; a value of five words may be an order."""

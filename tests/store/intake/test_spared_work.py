@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store import safe_text
-from hermes_memory_store.intake.detectors.orders import load_order_patterns
+from hermes_memory_store.intake.detectors.orders import find_sentence_orders, load_order_patterns
 from hermes_memory_store.intake.detectors.score import FEWEST_SIGNALS
 from hermes_memory_store.intake.detectors.secrets import (
     CONTEXT,
@@ -184,6 +184,7 @@ def test_required_words_are_read_from_the_pattern(pattern: str, words: tuple[tup
         "das passwort lautet ",
         "aB3$",
         "key=value;",
+        pytest.param("send" + " " * 100_000, id="spaces"),
     ],
 )
 @pytest.mark.parametrize(
@@ -192,8 +193,9 @@ def test_required_words_are_read_from_the_pattern(pattern: str, words: tuple[tup
         lambda text: find_secrets("note", text),
         lambda text: find_rule_suspicion("note", text),
         lambda text: find_scored_suspicion("note", text),
+        find_sentence_orders,
     ],
-    ids=["secrets", "rules", "score"],
+    ids=["secrets", "rules", "score", "sentences"],
 )
 def test_a_check_takes_time_in_proportion_to_the_text(piece: str, check: Callable[[str], object]) -> None:
     def shortest(length: int) -> float:
