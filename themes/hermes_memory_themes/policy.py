@@ -237,10 +237,7 @@ class Policies:
 
 
 def policy_file_stamp(path: Path) -> tuple[int, int] | None:
-    """Return a stamp that detects a changed file, None without a file.
-
-    :raises PolicyError: it cannot be examined
-    """
+    """Return a stamp that detects a changed file, None without a file. :raises PolicyError: it cannot be examined"""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):

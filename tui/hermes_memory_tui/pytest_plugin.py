@@ -79,8 +79,6 @@ class MemoryCaseFailed(Exception):
 
 
 class MemoryCaseItem(pytest.Item):
-    """One test of a memory."""
-
     parent: MemoryCaseFile
 
     def __init__(self, *, case: MemoryCase, **rest: object) -> None:

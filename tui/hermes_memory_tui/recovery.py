@@ -95,10 +95,7 @@ class AppFailure:
         )
 
     def to_recovery(self, app: RecoverableApp, before: RecoveryState | None) -> RecoveryState:
-        """Return what the next app receives.
-
-        :param before: what this app had received
-        """
+        """Return what the next app receives. :param before: what this app had received"""
         failures = 1 if before is None or app.was_touched else before.failures + 1
         work = app.work if app.work is not None and failures == 1 else OpenWork()
         text = f"Internal error ({self.name}). The screen was restarted; your input was kept. {self.report_location}"

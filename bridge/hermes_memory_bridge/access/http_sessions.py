@@ -102,10 +102,7 @@ class HttpSessions:
             session.seen = time.monotonic()
 
     def _room_for(self, identity: Identity) -> str | None:
-        """Return the idle session to end for a new one, if one must go.
-
-        :raises HttpRefused: none is idle
-        """
+        """Return the idle session to end for a new one, if one must go. :raises HttpRefused: none is idle"""
         here = self.open_sessions()
         own = {name: session for name, session in here.items() if session.identity.client == identity.client}
         opening = sum(session.identity.client == identity.client for session in self._opening)

@@ -38,8 +38,6 @@ class TokenBucket:
 
 
 class TokenBuckets:
-    """Token buckets by client."""
-
     def __init__(self, per_second: float, burst: float) -> None:
         """:param per_second: sustained calls per second for each client
         :param burst: calls it may make at once after a pause

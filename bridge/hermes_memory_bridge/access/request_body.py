@@ -39,10 +39,7 @@ class BodyMemory:
         self._held: Counter[str] = Counter()
 
     def reserve(self, client: str, count: int) -> None:
-        """Count bytes that were read.
-
-        :raises HttpRefused: the client, or all clients together, hold too many
-        """
+        """Count bytes that were read. :raises HttpRefused: the client, or all clients together, hold too many"""
         if self._held[client] + count > MOST_HELD_OF_CLIENT:
             raise HttpRefused(
                 429,

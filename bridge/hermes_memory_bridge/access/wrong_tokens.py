@@ -31,8 +31,6 @@ MOST_PEERS = 1_000
 
 @dataclass(slots=True)
 class PeerFailures:
-    """Wrong tokens presented by one peer."""
-
     count: int = 0
     at: float = 0.0
     waiting: int = 0

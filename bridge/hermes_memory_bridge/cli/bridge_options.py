@@ -118,7 +118,6 @@ def answer_options(command: F) -> F:
 
 
 def theme_option(help_text: str) -> Callable[[F], F]:
-    """Add `--theme`."""
     return click.option("--theme", metavar="NAME", help=help_text)
 
 

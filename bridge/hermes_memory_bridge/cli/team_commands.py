@@ -133,7 +133,6 @@ def format_rights(
 
 
 def dimension_option(command: F) -> F:
-    """Add `--dimension`."""
     return click.option(
         "--dimension", metavar="N", type=int, help="Dimension of the vectors; omit it to sync text only."
     )(command)
@@ -723,10 +722,7 @@ def format_sync_status(status: dict[str, Any]) -> str:
 
 
 def check_bridge_answer(answer: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the bridge's answer.
-
-    :raises ArgumentError: it refused, or is gone
-    """
+    """Return the bridge's answer. :raises ArgumentError: it refused, or is gone"""
     if answer is None:
         raise ArgumentError("the bridge has stopped")
     if "error" in answer:
@@ -735,10 +731,7 @@ def check_bridge_answer(answer: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def prompt_for_dsn(option: str, prompt: str) -> str:
-    """Return a DSN: as given, or prompted for without echo.
-
-    :raises ArgumentError: there is none
-    """
+    """Return a DSN: as given, or prompted for without echo. :raises ArgumentError: there is none"""
     dsn = option
     if option == "-":
         dsn = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
@@ -789,10 +782,7 @@ def check_sync_named(paths: BridgePaths) -> None:
 
 
 def import_team_driver() -> Any:
-    """Import and return the schema module.
-
-    :raises TeamError: the driver is missing
-    """
+    """Import and return the schema module. :raises TeamError: the driver is missing"""
     try:
         from hermes_memory_bridge.team.database import team_schema
     except ImportError:
@@ -801,10 +791,7 @@ def import_team_driver() -> Any:
 
 
 def connect_team_server(dsn: str) -> Any:
-    """Connect to the team database.
-
-    :raises TeamError: the database cannot be used now
-    """
+    """Connect to the team database. :raises TeamError: the database cannot be used now"""
     try:
         from hermes_memory_bridge.team.database.team_server import TeamServer
     except ImportError:

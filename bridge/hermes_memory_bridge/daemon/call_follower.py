@@ -46,10 +46,7 @@ def follow_calls(
 
 
 def check_calls_answer(paths: BridgePaths, answer: dict[str, Any] | None) -> dict[str, Any]:
-    """Return an answer that reports calls.
-
-    :raises NoBridgeRunning: it does not
-    """
+    """Return an answer that reports calls. :raises NoBridgeRunning: it does not"""
     if answer is None:
         raise NoBridgeRunning(f"{format_no_bridge(paths)}; a connecting agent starts one", paths.store)
     if "error" in answer:

@@ -83,8 +83,6 @@ class AlreadyServed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DaemonSettings:
-    """Settings of a daemon."""
-
     linger_s: float | None = None
     """Leave this long after the last connection has ended; None to stay."""
     tcp: int | None = None
@@ -146,10 +144,7 @@ class Daemon:
         return {"hermes-memory": 1, "pid": os.getpid(), **await self.inspection.answer(name, arguments)}
 
     def status(self, *, stop: bool) -> dict[str, Any]:
-        """Return the bridge's status.
-
-        :param stop: also stop the bridge
-        """
+        """Return the bridge's status. :param stop: also stop the bridge"""
         if stop:
             self.stopping.set()
         return {
@@ -292,10 +287,7 @@ class Daemon:
 
 
 def serve_store(paths: BridgePaths, settings: DaemonSettings) -> None:
-    """Run the bridge of a store until told to stop.
-
-    :raises AlreadyServed: another bridge serves the store
-    """
+    """Run the bridge of a store until told to stop. :raises AlreadyServed: another bridge serves the store"""
     os.umask(0o077)
     settings = replace(settings, shares=to_descriptor_shares(raise_descriptor_limit()))
     paths.make_folder()
@@ -366,10 +358,7 @@ def listen_on_socket(path: str) -> socket.socket:
 
 
 def open_loopback_socket(port: int) -> socket.socket:
-    """Listen on the loopback interface.
-
-    :raises OSError: the port is taken
-    """
+    """Listen on the loopback interface. :raises OSError: the port is taken"""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     made.bind(("127.0.0.1", port))

@@ -47,10 +47,7 @@ def uninstall_service() -> int:
 
 
 def to_service_file(words: list[str]) -> tuple[Path, str]:
-    """Return this system's service file and its content.
-
-    :raises ArgumentError: the system is not supported
-    """
+    """Return this system's service file and its content. :raises ArgumentError: the system is not supported"""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist", to_launchd_plist(words)
     if sys.platform.startswith("linux"):

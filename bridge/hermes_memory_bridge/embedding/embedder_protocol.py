@@ -19,10 +19,7 @@ class Embedder(Protocol):
     """Whether it computes on this machine, and should rest as long as it works."""
 
     async def embed(self, texts: Sequence[str], timeout_s: float) -> list[Floats | None]:
-        """Embed each text; None where no vector came.
-
-        :raises EmbeddingError: none came at all
-        """
+        """Embed each text; None where no vector came. :raises EmbeddingError: none came at all"""
         ...
 
     async def close(self) -> None: ...

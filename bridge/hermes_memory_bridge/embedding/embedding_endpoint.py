@@ -54,10 +54,7 @@ class EmbeddingEndpoint:
     def __init__(
         self, settings: EmbeddingSettings, key: str | None, transport: httpx.AsyncBaseTransport | None = None
     ) -> None:
-        """Configure an endpoint.
-
-        :raises EmbedderUnavailable: a key would be sent unencrypted
-        """
+        """Configure an endpoint. :raises EmbedderUnavailable: a key would be sent unencrypted"""
         self.name = settings.model
         self.batch = settings.batch
         self._openai = settings.speaks == "openai"
@@ -72,7 +69,6 @@ class EmbeddingEndpoint:
         self._client = httpx.AsyncClient(headers=headers, trust_env=not local, transport=transport)
 
     async def embed(self, texts: Sequence[str], timeout_s: float) -> list[Floats | None]:
-        """Embed each text as `Embedder.embed` does."""
         request: dict[str, Any] = {"model": self.name, "input": list(texts)}
         if self._openai:
             request["encoding_format"] = "float"
@@ -123,10 +119,7 @@ def to_endpoint_url(url: str, *, openai: bool) -> str:
 
 
 def order_by_index(data: Any, texts: int) -> list[Any]:
-    """Order vectors as their texts; None where one is missing.
-
-    :raises ValueError: two for one text
-    """
+    """Order vectors as their texts; None where one is missing. :raises ValueError: two for one text"""
     rows: list[Any] = [None] * texts
     for at, entry in enumerate(data):
         index = entry.get("index", at)

@@ -81,7 +81,6 @@ class LocalModel:
         return f"{self.name}:{self._model.dimensions}"
 
     async def embed(self, texts: Sequence[str], timeout_s: float) -> list[Floats | None]:
-        """Embed each text as `Embedder.embed` does."""
         try:
             async with asyncio.timeout(timeout_s):
                 return await asyncio.get_running_loop().run_in_executor(self._threads, self.embed_batch, list(texts))

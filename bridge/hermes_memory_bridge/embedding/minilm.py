@@ -169,10 +169,7 @@ def find_layer_norm(weights: dict[str, Matrix], name: str) -> tuple[Matrix, Matr
 
 
 def load_safetensors(file: Path) -> dict[str, Matrix]:
-    """Memory-map the matrices of a safetensors file.
-
-    :raises ValueError: it is none, or holds no 32-bit floats
-    """
+    """Memory-map the matrices of a safetensors file. :raises ValueError: it is none, or holds no 32-bit floats"""
     with file.open("rb") as handle:
         size = int.from_bytes(handle.read(8), "little")
         if not 0 < size < 10_000_000:

@@ -15,8 +15,6 @@ from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file of a model."""
-
     name: str
     """In the model's folder."""
     member: str

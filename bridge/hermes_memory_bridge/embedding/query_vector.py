@@ -20,8 +20,6 @@ of these ids, however far they are."""
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A query with its vector."""
-
     model: str
     nearest: Finder
     vector: Sequence[float] = ()

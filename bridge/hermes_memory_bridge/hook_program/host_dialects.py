@@ -88,10 +88,7 @@ def find_speaking_host(host: str, payload: Mapping[str, object]) -> str:
 
 
 def format_host_answer(host: str, event: str, text: str) -> str:
-    """Return what is printed.
-
-    :param text: what the model is to be given, fenced; empty for nothing
-    """
+    """Return what is printed. :param text: what the model is to be given, fenced; empty for nothing"""
     answers = load_host(host)["answers"]
     form = answers["forms"].get(event)
     if not text or form is None:

@@ -34,10 +34,7 @@ TOLD_MS = 60_000
 
 
 def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givings: Sequence[Giving]) -> None:
-    """Record an event. Within a write.
-
-    :param givings: what its session was given, as far as that reached the host
-    """
+    """Record an event. Within a write. :param givings: what its session was given, as far as that reached the host"""
     event = moment.event
     origin = moment.find_origin(store)
     with store.attribute(origin):

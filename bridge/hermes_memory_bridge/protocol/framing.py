@@ -29,10 +29,7 @@ Hello = dict[str, Any]
 
 
 async def read_greeting(reader: asyncio.StreamReader) -> Hello:
-    """Read the client's first line.
-
-    :raises ArgumentError: it is no greeting
-    """
+    """Read the client's first line. :raises ArgumentError: it is no greeting"""
     async with asyncio.timeout(GREETING_S):
         try:
             line = await reader.readline()
@@ -54,10 +51,7 @@ async def read_greeting(reader: asyncio.StreamReader) -> Hello:
 
 
 def find_greeting_text(hello: Hello, name: str) -> str | None:
-    """Return a text of the greeting.
-
-    :raises ArgumentError: it is something else
-    """
+    """Return a text of the greeting. :raises ArgumentError: it is something else"""
     value = hello.get(name)
     if value is None or value == "":
         return None

@@ -89,10 +89,7 @@ class McpFront:
 
 
 def parse_session_message(line: bytes) -> SessionMessage:
-    """Parse a line as a message.
-
-    :raises ValueError: it is none
-    """
+    """Parse a line as a message. :raises ValueError: it is none"""
     message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     if isinstance(message, types.JSONRPCNotification) and b'"id"' in line and "id" in json.loads(line):
         raise ValueError("a request whose id is neither a text nor a whole number")

@@ -32,10 +32,7 @@ ConnectionFinder = Callable[[Context], Connection]
 
 
 def build_mcp_server(worker: StoreWorker, find_connection: ConnectionFinder, notices: ChangeNotices) -> Server[Any]:
-    """Build an MCP server for one store.
-
-    :param whose: finds the connection that a request belongs to
-    """
+    """Build an MCP server for one store. :param whose: finds the connection that a request belongs to"""
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(

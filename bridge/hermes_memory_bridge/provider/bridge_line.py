@@ -170,10 +170,7 @@ class BridgeLine:
         self.pulse_s = float(answer.get("pulse_s") or 0.0)
 
     def _read_answer(self, deadline: float) -> bytes:
-        """Read the next line, and answer the bridge's questions before it.
-
-        :raises OSError: there will be none
-        """
+        """Read the next line, and answer the bridge's questions before it. :raises OSError: there will be none"""
         assert self.bridge is not None
         while self._answer_ping(line := read_line(self.bridge, deadline)):
             continue

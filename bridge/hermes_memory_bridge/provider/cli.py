@@ -26,7 +26,6 @@ def register_cli(subparser: argparse.ArgumentParser) -> None:
 
 
 def run_provider_command(options: argparse.Namespace) -> None:
-    """Run a command."""
     home = provider_settings.find_hermes_home()
     if getattr(options, "hermes_memory_command", None) == "setup":
         set_up_provider(home)
@@ -35,7 +34,6 @@ def run_provider_command(options: argparse.Namespace) -> None:
 
 
 def show_provider_status(home: str) -> None:
-    """Show the provider's status."""
     chosen = provider_settings.load_provider_settings(home)
     why_not = explain_unavailable(chosen.db, chosen.command)
     pending = count_outbox_bytes(provider_settings.find_provider_folder(home))

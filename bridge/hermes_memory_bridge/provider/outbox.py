@@ -70,10 +70,7 @@ class Outbox:
 
     @classmethod
     def create(cls, folder: str, limit: int = LIMIT) -> Outbox:
-        """Create a new file for this process.
-
-        :raises OSError: it cannot be created
-        """
+        """Create a new file for this process. :raises OSError: it cannot be created"""
         os.makedirs(folder, mode=0o700, exist_ok=True)
         for _ in range(CREATE_TRIES):
             path = os.path.join(folder, f"{PREFIX}{os.getpid()}-{os.urandom(6).hex()}{SUFFIX}")

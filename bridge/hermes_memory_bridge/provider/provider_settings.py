@@ -62,8 +62,6 @@ SCHEMA: tuple[dict[str, Any], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """The provider's settings."""
-
     db: str
     """Path of the store, absolute."""
     theme: str | None = None
@@ -165,10 +163,7 @@ def is_capture_stopped(db: str) -> bool:
 
 
 def write_private_file(path: str, text: str, mode: int = 0o600) -> None:
-    """Write a file atomically; by default readable by its owner alone.
-
-    :raises OSError: it cannot be written
-    """
+    """Write a file atomically; by default readable by its owner alone. :raises OSError: it cannot be written"""
     handle, made = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".making-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

@@ -39,10 +39,7 @@ def find_profile_theme(theme: str | None, themes: Mapping[str, str], profile: st
 
 
 def find_session_theme(theme: str | None, themes: Mapping[str, str], profile: str, key: str) -> str:
-    """Return the theme of a session, for its turns and its agent's writes.
-
-    :param key: the gateway's session key
-    """
+    """Return the theme of a session, for its turns and its agent's writes. :param key: the gateway's session key"""
     if not theme and key:
         chosen = themes.get(key, key)
         return normalize_theme_name(chosen) or find_profile_theme(theme, themes, profile)

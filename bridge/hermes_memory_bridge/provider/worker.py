@@ -110,7 +110,6 @@ class DeliveryWorker:
         self._thread = threading.Thread(target=self._deliver_until_stopped, name="hermes-memory", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def queue_record(self, record: dict[str, Any]) -> bool:

@@ -118,8 +118,6 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class SessionCallCounts:
-    """Call counts of one session."""
-
     calls: int = 0
     calls_per_minute: int = 0
     """Calls of the last 60 s."""
@@ -130,8 +128,6 @@ class SessionCallCounts:
 
 
 class SessionTally:
-    """Count the calls of one session."""
-
     __slots__ = ("reads", "seconds", "writes")
 
     def __init__(self) -> None:
@@ -180,10 +176,7 @@ class CallLog:
         outcome: str,
         seconds: float,
     ) -> None:
-        """Log a finished call.
-
-        :param data: its result, when it was executed
-        """
+        """Log a finished call. :param data: its result, when it was executed"""
         now = self._clock()
         theme, session, said = (
             connection.theme,
@@ -219,10 +212,7 @@ class CallLog:
     def since(
         self, number: int, *, theme: str | None = None, session: str | None = None, limit: int | None = None
     ) -> list[CallRecord]:
-        """Return the calls logged after a number, oldest first.
-
-        :param limit: only the newest of them
-        """
+        """Return the calls logged after a number, oldest first. :param limit: only the newest of them"""
         with self._lock:
             newest = list(takewhile(lambda call: call.number > number, reversed(self._calls)))
         calls = [call for call in newest if theme in (None, call.theme) and session in (None, call.session)]

@@ -29,18 +29,12 @@ class ThemeMetrics:
         self.pressure = Gauge("hermes_memory_pressure_ratio", "Hot tier, used of its budget", ["theme"], registry=made)
 
     def count_call(self, tool: str, outcome: str, seconds: float) -> None:
-        """Count a finished call.
-
-        :param outcome: `ok`, or the code of its refusal
-        """
+        """Count a finished call. :param outcome: `ok`, or the code of its refusal"""
         self._calls.labels(tool, outcome).inc()
         self._seconds.labels(tool).observe(seconds)
 
     def look(self, store: Store, theme: str | None = None) -> None:
-        """Read the values that are not counted as they occur.
-
-        :param theme: read those of this theme alone
-        """
+        """Read the values that are not counted as they occur. :param theme: read those of this theme alone"""
         self.sessions.clear()
         for status, count in store.sessions.counts(theme).items():
             self.sessions.labels(status).set(count)

@@ -56,8 +56,6 @@ the other. Only when a read takes longer than this does the next one start besid
 
 @dataclass(frozen=True, slots=True)
 class QueuedWrite:
-    """A write in the queue."""
-
     job: Job
     alone: bool
     """Runs in transactions of its own, because it must be durable before its next step, such as replacing a file."""

@@ -17,8 +17,6 @@ MOST = 500
 
 @dataclass(slots=True)
 class ThemeChanges:
-    """The changes in one theme."""
-
     uris: set[str] = field(default_factory=set)
     listed: bool = False
     """Whether the list of its scopes is another one."""

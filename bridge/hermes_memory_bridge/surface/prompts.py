@@ -126,10 +126,7 @@ PROMPTS = {
 
 
 def render_prompt(connection: Connection, name: str, arguments: Arguments) -> str:
-    """Return the text of a prompt.
-
-    :raises UnknownResource: there is none of that name
-    """
+    """Return the text of a prompt. :raises UnknownResource: there is none of that name"""
     prompt = PROMPTS.get(name)
     if prompt is None or not connection.rights.grants_any_tool(prompt.tools):
         raise UnknownResource(name)

@@ -125,10 +125,7 @@ def list_resources(connection: Connection, cursor: str | None) -> tuple[list[Rea
 
 
 def read_resource(connection: Connection, uri: str) -> str:
-    """Return the text of a resource.
-
-    :raises UnknownResource: it does not exist, or not for this connection
-    """
+    """Return the text of a resource. :raises UnknownResource: it does not exist, or not for this connection"""
     for pattern, resource, reader in READERS:
         match = pattern.fullmatch(uri)
         if match is None:
@@ -232,10 +229,7 @@ READING_TOOLS = frozenset(name for _, resource, _ in READERS for name in resourc
 
 
 def check_theme_access(connection: Connection, name: str) -> None:
-    """Check read access to a theme.
-
-    :raises UnknownResource: this connection may not read it
-    """
+    """Check read access to a theme. :raises UnknownResource: this connection may not read it"""
     if name != connection.theme and not connection.rights.other_themes:
         raise UnknownResource(to_theme_uri(name))
 

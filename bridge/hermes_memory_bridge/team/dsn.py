@@ -46,17 +46,13 @@ def find_team_dsn(paths: BridgePaths, environment: Mapping[str, str] = os.enviro
 
 
 def store_team_dsn(paths: BridgePaths, dsn: str) -> None:
-    """Store the DSN, replacing the previous one.
-
-    :raises VaultError: it could not be stored
-    """
+    """Store the DSN, replacing the previous one. :raises VaultError: it could not be stored"""
     paths.make_folder()
     open_store_vault(paths.store).replace(VAULT_THEME, NAME, dsn)
     write_team_state(paths, paused=is_sync_paused(paths))
 
 
 def forget_team_dsn(paths: BridgePaths) -> None:
-    """Delete the DSN."""
     (Path(paths.folder) / STATE_FILE).unlink(missing_ok=True)
     vault = open_store_vault(paths.store)
     if vault.reveal(VAULT_THEME, NAME) is not None:
@@ -69,7 +65,6 @@ def is_team_named(paths: BridgePaths, environment: Mapping[str, str] = os.enviro
 
 
 def is_sync_paused(paths: BridgePaths) -> bool:
-    """Check whether a person paused the sync."""
     try:
         return bool(json.loads((Path(paths.folder) / STATE_FILE).read_text(encoding="utf-8"))["paused"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -83,7 +78,6 @@ def write_team_state(paths: BridgePaths, *, paused: bool) -> None:
 
 
 def mask_dsn_password(dsn: str) -> str:
-    """Mask the password of a DSN for display."""
     if "://" in dsn:
         # By where it stands, with the colon: one that holds a slash or an `@` cannot be taken for the host.
         dsn = replace_text_spans(dsn, ((TextSpan(start - 1, end), "") for start, end in find_address_passwords(dsn)))

@@ -42,5 +42,4 @@ class SharedConflicts:
 
 
 def to_version_name(row: SyncRow) -> VersionName:
-    """Return what names a version."""
     return row.uid, row.hlc, row.node

@@ -84,6 +84,5 @@ class SyncComparison:
 
 
 def merge_comparisons(comparisons: Sequence[SyncComparison]) -> SyncComparison:
-    """Return one comparison for all carriers."""
     themes = [theme for entry in comparisons for theme in entry.themes]
     return SyncComparison(themes, next((entry.journal for entry in comparisons if entry.journal is not None), None))

@@ -34,8 +34,6 @@ ACTIONS = ("status", "now", "pause", "resume", "verify", "connect", "unlock")
 
 
 class TeamSync:
-    """The sync of one store."""
-
     def __init__(self, paths: BridgePaths, model: Callable[[], str] = lambda: "") -> None:
         """:param model: name and dimensions of the current embedding model; empty while there is none"""
         self.paths = paths
@@ -117,7 +115,6 @@ class TeamSync:
         return [loop for loop in (self.syncer, self.folder) if loop is not None]
 
     def stop(self) -> None:
-        """Stop the sync at once."""
         with self._lock:
             self._stopped = True
             self._end()
@@ -129,10 +126,7 @@ class TeamSync:
         self.syncer = self.upload = self.folder = None
 
     async def answer(self, arguments: Arguments) -> dict[str, Any]:
-        """Execute `sync ACTION` for a client of the bridge.
-
-        :raises StoreError: says why it cannot be done
-        """
+        """Execute `sync ACTION` for a client of the bridge. :raises StoreError: says why it cannot be done"""
         action = parse_text_argument(arguments, "action")
         if action not in ACTIONS:
             raise ArgumentError(f"sync {action[:60]!r} is none of {', '.join(ACTIONS)}", action)

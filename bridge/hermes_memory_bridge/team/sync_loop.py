@@ -81,8 +81,6 @@ class UnsyncedRows:
 
 
 class SyncConnection(Protocol):
-    """A connected carrier."""
-
     listening: bool
     """Whether changes are told at once."""
 
@@ -199,10 +197,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         return self.poll_interval()
 
     def note_outcome(self, server: ConnectionT, outcome: SyncOutcome, *, is_by_turn: bool) -> None:
-        """Note a sync that came to an end.
-
-        :param is_by_turn: it was due, and nobody had told of anything new
-        """
+        """Note a sync that came to an end. :param is_by_turn: it was due, and nobody had told of anything new"""
 
     # What other threads may call.
 
@@ -227,13 +222,11 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         return self.begun + 1
 
     def pause(self, paused: bool) -> None:
-        """Pause or resume the sync."""
         self._paused = paused
         self.state = PAUSED if paused else STARTING
         self._wake.set()
 
     def status(self) -> dict[str, Any]:
-        """Return the document of `sync status`."""
         return {
             "configured": True,
             **self.state.as_dict(),

@@ -35,8 +35,6 @@ class ThemeSyncCount:
 
 @dataclass(slots=True)
 class SyncOutcome:
-    """The outcome of one sync."""
-
     state: TeamState = IDLE
     offset_ms: int = 0
     themes: dict[str, ThemeSyncCount] = field(default_factory=dict)

@@ -133,10 +133,7 @@ class SyncRun:
         """The store's version up to which everything was sent: asking for more costs a write, so it is not done idly."""
 
     def run(self, server: TeamServer) -> SyncOutcome:
-        """Sync until nothing is left.
-
-        :raises TeamError: the database cannot be used now
-        """
+        """Sync until nothing is left. :raises TeamError: the database cannot be used now"""
         sync = self.store.sync
         cursors = {theme: sync.inbox.cursor(theme) for theme in sync.themes(SyncCarrier.DATABASE)}
         self.outcome = outcome = SyncOutcome()

@@ -75,7 +75,6 @@ class Syncer(SyncLoop[TeamServer]):
         self._run: SyncRun | None = None
 
     def status(self) -> dict[str, Any]:
-        """Return the document of `sync status`."""
         return {
             **super().status(),
             "collected": self._collected,

@@ -91,8 +91,6 @@ class UploadProgress:
 
 
 class VectorUpload:
-    """Upload the vectors of one store."""
-
     def __init__(
         self,
         path: str | Path,
@@ -227,10 +225,7 @@ class VectorUpload:
         return FILLED
 
     def _connect(self, model: str) -> None:
-        """Connect to the database.
-
-        :raises TeamError: it cannot be reached, or accepts no vectors of this model
-        """
+        """Connect to the database. :raises TeamError: it cannot be reached, or accepts no vectors of this model"""
         dsn = self.find()
         if not dsn:
             raise TeamError(WAITING)

@@ -88,10 +88,7 @@ def to_schema(kind: str | list[str], description: str = "", **more: Any) -> Sche
 
 
 def parse_arguments(declared: dict[str, Argument], arguments: Arguments) -> dict[str, Any]:
-    """Return the values of a call's arguments.
-
-    :raises ArgumentError: names the first that cannot be meant
-    """
+    """Return the values of a call's arguments. :raises ArgumentError: names the first that cannot be meant"""
     return {name: argument.parse(arguments, name) for name, argument in declared.items()}
 
 
@@ -124,10 +121,7 @@ def check_argument_names(schema: dict[str, Any], arguments: Arguments) -> None:
 
 
 def parse_text_argument(arguments: Arguments, name: str) -> str:
-    """Return a required text argument.
-
-    :raises ArgumentError: it is missing or no text
-    """
+    """Return a required text argument. :raises ArgumentError: it is missing or no text"""
     value = arguments.get(name)
     if value is None:
         raise ArgumentError(f"{name} is required", None)
@@ -160,10 +154,7 @@ def parse_text_list(arguments: Arguments, name: str) -> tuple[str, ...]:
 
 
 def parse_optional_name(arguments: Arguments, name: str) -> str | None:
-    """Return an optional name.
-
-    :raises ArgumentError: it is nothing but white space
-    """
+    """Return an optional name. :raises ArgumentError: it is nothing but white space"""
     value = parse_optional_text(arguments, name)
     if value is not None and not value.strip():
         raise ArgumentError(
@@ -173,10 +164,7 @@ def parse_optional_name(arguments: Arguments, name: str) -> str | None:
 
 
 def parse_choice(arguments: Arguments, name: str, names: tuple[str, ...], default: str | None) -> str | None:
-    """Return a text argument that is one of some names.
-
-    :raises ArgumentError: it is none of them
-    """
+    """Return a text argument that is one of some names. :raises ArgumentError: it is none of them"""
     value = (parse_optional_text(arguments, name) or default or "").strip()
     if value and value not in names:
         raise ArgumentError(f"{name} must be one of {', '.join(names)}, not {value[:40]!r}", value)
@@ -197,10 +185,7 @@ def parse_integer_argument(
 
 
 def parse_bounded_number(arguments: Arguments, name: str, *, least: int, most: int, unit: str) -> int | None:
-    """Return an optional integer.
-
-    :raises ArgumentError: it is out of its bounds
-    """
+    """Return an optional integer. :raises ArgumentError: it is out of its bounds"""
     if arguments.get(name) is None:
         return None
     number = parse_whole_number(name, arguments[name])
@@ -210,10 +195,7 @@ def parse_bounded_number(arguments: Arguments, name: str, *, least: int, most: i
 
 
 def parse_whole_number(name: str, value: Any) -> int:
-    """Return a value as an integer.
-
-    :raises ArgumentError: it is none
-    """
+    """Return a value as an integer. :raises ArgumentError: it is none"""
     if isinstance(value, str) and NUMBER.fullmatch(value):
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -226,10 +208,7 @@ def parse_whole_number(name: str, value: Any) -> int:
 
 
 def parse_percentage(arguments: Arguments, name: str, default: float) -> float:
-    """Return a percentage argument, also given as text.
-
-    :raises ArgumentError: it is none
-    """
+    """Return a percentage argument, also given as text. :raises ArgumentError: it is none"""
     value = arguments.get(name)
     if value is None:
         return default
@@ -246,10 +225,7 @@ def parse_percentage(arguments: Arguments, name: str, default: float) -> float:
 
 
 def parse_flag(arguments: Arguments, name: str) -> bool:
-    """Return a boolean argument, also given as text.
-
-    :raises ArgumentError: it is neither true nor false, or blank
-    """
+    """Return a boolean argument, also given as text. :raises ArgumentError: it is neither true nor false, or blank"""
     value = arguments.get(name)
     if value is None:
         return False

@@ -348,7 +348,6 @@ class Connection:
 
     @staticmethod
     def new_session_name() -> str:
-        """Return a name for a session that has none."""
         return str(uids.format_uid(uids.new_uid(system_clock())))
 
     def take_session(self, name: str) -> Session:

@@ -24,7 +24,6 @@ def parse_folder_header(value: str | None) -> str | None:
 
 
 def parse_root_folders(result: Any) -> list[str]:
-    """Return the folders of an answer to `roots/list`."""
     roots = result.get("roots") if isinstance(result, dict) else None
     uris = [root.get("uri") for root in roots if isinstance(root, dict)] if isinstance(roots, list) else []
     parts = [urlsplit(uri) for uri in uris if isinstance(uri, str) and uri.startswith("file://")]

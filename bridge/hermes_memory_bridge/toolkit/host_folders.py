@@ -48,10 +48,7 @@ def check_file_access(connection: Connection, files: Collection[str]) -> None:
 
 
 def find_host_profile(connection: Connection) -> Path:
-    """Return the checked folder of the host's profile.
-
-    :raises HostFilesDenied: this connection may not access it
-    """
+    """Return the checked folder of the host's profile. :raises HostFilesDenied: this connection may not access it"""
     check_file_access(connection, MEMORY_FILES)
     home = connection.home or find_default_profile(connection)
     root = find_host_root(home, connection)

@@ -19,8 +19,6 @@ NOT_NAMED = "not asked: no team database is named"
 
 
 class TeamSearcher(Protocol):
-    """Searches the team database."""
-
     async def search(
         self, connection: Connection, kind: Kind, arguments: Arguments, query_vector: QueryVector | None
     ) -> TeamFallback | None:

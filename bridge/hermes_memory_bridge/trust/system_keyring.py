@@ -59,10 +59,7 @@ class SystemKeyring:
         """Until when it is not asked again, and why."""
 
     def get(self, key: str) -> str | None:
-        """Return a secret; None when there is none.
-
-        :raises KeyringUnreachable: the keyring cannot be asked
-        """
+        """Return a secret; None when there is none. :raises KeyringUnreachable: the keyring cannot be asked"""
         import keyring
 
         return self.ask(lambda: keyring.get_password(SERVICE, key))
@@ -77,10 +74,7 @@ class SystemKeyring:
         self.ask(lambda: keyring.set_password(SERVICE, key, secret), too_late=lambda: delete_from_keyring(key))
 
     def delete(self, key: str) -> None:
-        """Erase a secret.
-
-        :raises KeyringUnreachable: the keyring cannot be asked
-        """
+        """Erase a secret. :raises KeyringUnreachable: the keyring cannot be asked"""
         self.ask(lambda: delete_from_keyring(key))
 
     def ask(self, question: Callable[[], T], too_late: Callable[[], object] | None = None) -> T:
@@ -113,10 +107,7 @@ class SystemKeyring:
 
 
 def ask_unlocked_keyring(question: Callable[[], T]) -> T:
-    """Ask the keyring when it is there and not locked.
-
-    :raises KeyringUnreachable: there is none, or it is locked
-    """
+    """Ask the keyring when it is there and not locked. :raises KeyringUnreachable: there is none, or it is locked"""
     backend = find_keyring_backend()
     if backend is None:
         raise KeyringUnreachable(ABSENT)

@@ -38,8 +38,6 @@ HOW_TO_ALLOW = (
 
 @dataclass(frozen=True, slots=True)
 class VaultEntry:
-    """A secret in the vault."""
-
     theme: str
     name: str
     fresh: bool
@@ -58,10 +56,7 @@ class VaultFile:
         self._gathers = False
 
     def read(self) -> dict[str, str]:
-        """Return the content; do not change it.
-
-        :raises VaultError: it cannot be read
-        """
+        """Return the content; do not change it. :raises VaultError: it cannot be read"""
         if self._gathered is not None:
             return self._gathered
         try:
@@ -232,10 +227,7 @@ class Vault:
         return sorted((theme, name) for theme, _, name in (key.partition("/") for key in keys))
 
     def list_plain_names(self) -> list[tuple[str, str]]:
-        """Return theme and name of every secret that stands in the file.
-
-        :raises VaultError: it cannot be read
-        """
+        """Return theme and name of every secret that stands in the file. :raises VaultError: it cannot be read"""
         with self._lock:
             keys = sorted(self._plain.read())
         return [(theme, name) for theme, _, name in (key.partition("/") for key in keys)]

@@ -49,10 +49,7 @@ def connect_own_socket(made: socket.socket, path: str) -> None:
 
 
 def find_peer(connected: socket.socket) -> Peer:
-    """Return the process at the other end.
-
-    :raises OSError: the system does not tell
-    """
+    """Return the process at the other end. :raises OSError: the system does not tell"""
     if hasattr(socket, "SO_PEERCRED"):
         credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # struct ucred: pid, uid, gid
         return Peer(int.from_bytes(credentials[4:8], sys.byteorder), int.from_bytes(credentials[:4], sys.byteorder))
@@ -62,10 +59,7 @@ def find_peer(connected: socket.socket) -> Peer:
 
 
 def check_socket_listener(connected: socket.socket, path: str) -> None:
-    """Check the listener.
-
-    :raises ForeignSocket: the process that listens at `path` runs as another user
-    """
+    """Check the listener. :raises ForeignSocket: the process that listens at `path` runs as another user"""
     uid = find_peer(connected).uid
     if uid != os.getuid():
         raise ForeignSocket(

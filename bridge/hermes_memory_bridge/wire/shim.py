@@ -492,10 +492,7 @@ def find_batch_ids(line: bytes) -> list[Any]:
 
 
 def write_all(handle: int, line: bytes) -> None:
-    """Write everything.
-
-    :raises BrokenPipeError: the host no longer reads
-    """
+    """Write everything. :raises BrokenPipeError: the host no longer reads"""
     view = memoryview(line)
     while view:
         view = view[os.write(handle, view) :]
@@ -507,10 +504,7 @@ def raise_termination_signal(*_: object) -> None:
 
 
 def run_shim(options: dict[str, str]) -> int:
-    """Serve one host.
-
-    :param options: `db`, `theme`, `profile`, `token`, `tools`, each may be missing
-    """
+    """Serve one host. :param options: `db`, `theme`, `profile`, `token`, `tools`, each may be missing"""
     paths = BridgePaths.of(options.get("db"))
     hello: dict[str, Any] = {
         "theme": options.get("theme") or os.environ.get("HERMES_MEMORY_THEME"),

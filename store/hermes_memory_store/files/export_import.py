@@ -86,8 +86,6 @@ class LineError:
 
 @dataclass(slots=True)
 class ImportReport:
-    """Report of an import."""
-
     created: int = 0
     deduplicated: int = 0
     """Facts that were there already, by uid or by notation."""

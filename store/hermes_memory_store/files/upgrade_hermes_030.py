@@ -69,8 +69,6 @@ UNNAMED_SESSION = "(unnamed)"
 
 @dataclass(slots=True)
 class UpgradeReport:
-    """Report of an upgrade."""
-
     file: Path
     backup: Path | None = None
     """The verified copy of the old file; None when another process had upgraded it already."""

@@ -124,7 +124,6 @@ class HostSessions:
         self._clock = clock
 
     def find(self, host: str, name: str) -> HostSession | None:
-        """Return a session by the name its host gives it."""
         row = self._db.row(f"{SESSIONS} h.host = ? AND h.name = ?", (host, to_masked_name(name)))
         return None if row is None else HostSession(*row)
 

@@ -46,8 +46,6 @@ class Start(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute of an item."""
-
     name: str
     form: Form = Form.TEXT
     default: Any = Start.REQUIRED

@@ -67,7 +67,6 @@ def to_theme_name(name: str) -> ThemeName:
 
 
 def find_normal_form(name: str) -> ThemeName | None:
-    """Return the normal form of a theme's name, None when it has none."""
     try:
         return normalise_theme(name)
     except ThemeError:

@@ -172,7 +172,6 @@ def are_project_words(words: Any, *, depth: int = 0) -> bool:
 
 
 def portable_aliases(words: dict[str, Any], kinds: str) -> list[tuple[str, str]]:
-    """Return identities from portable words."""
     values = words.get(kinds, [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{kinds} are texts")

@@ -92,8 +92,6 @@ class Span(NamedTuple):
 
 
 class ChangeFolds:
-    """Read the journal change by change."""
-
     def __init__(self, store: Store) -> None:
         self._db: Db = store.db
         self._journal = store.journal

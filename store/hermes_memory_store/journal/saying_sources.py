@@ -100,8 +100,6 @@ class SayingExplanation:
 
 @dataclass(frozen=True, slots=True)
 class SaidWord:
-    """A word of a sentence."""
-
     term: QueryTerm
     rarity: float
     """From 0, in every fact, to 1, in one or in none."""

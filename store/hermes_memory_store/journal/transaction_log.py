@@ -58,8 +58,6 @@ MAY_BE_EMPTY = frozenset({"undoes", "before", "after", "digest"})
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """Report of a replay."""
-
     applied: int
     """Rows of the journal that were applied."""
     head: str

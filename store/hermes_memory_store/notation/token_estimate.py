@@ -38,7 +38,6 @@ DIGITS = 3
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text."""
     return sum(map(_cost_of_word, text.split()))
 
 

@@ -135,10 +135,7 @@ class VersionApplier:
         *,
         is_history: bool = False,
     ) -> None:
-        """:param received: older ones first
-
-        :param is_history: old versions may come again
-        """
+        """:param received: older ones first :param is_history: old versions may come again"""
         self.changed = self.conflicts = self.ignored = self.hidden = 0
         self.newest = 0
         """The newest clock that was seen and that both clocks allow: what is stamped here from now on is newer."""
@@ -687,7 +684,6 @@ def to_teammate(role: str | None) -> Actor | None:
 
 
 def is_live_fact(payload: VersionPayload) -> bool:
-    """Check whether a version is a fact that is to be shown."""
     return payload.kind == "fact" and payload.state == LIVE and payload.checked.hidden_because is None
 
 

@@ -53,8 +53,6 @@ class Stamp(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The result of a merge."""
-
     outcome: Outcome
     is_concurrent: bool = False
     """Whether the version that lost is to be listed for a person, unless both say the same."""

@@ -196,7 +196,6 @@ class SharedTurns:
         ]
 
     def pending_turn_count(self, theme: str) -> int:
-        """Return the number of pending turns."""
         return int(
             self._db.value(f"SELECT count(*) {PENDING_TURNS_FROM}", (self._names.theme(theme), self.is_sharing(theme)))
         )

@@ -62,8 +62,6 @@ class AsideReason(StrEnum):
 
 
 class SetAside(NamedTuple):
-    """A version that is set aside."""
-
     row: SyncRow
     why: AsideReason
     at: int

@@ -440,7 +440,6 @@ class TeamInbox:
         return count
 
     def cursor(self, theme: str) -> PullCursor:
-        """Return how far the theme was pulled."""
         sql = "SELECT seq, mark_seq, mark_token FROM sync_themes WHERE theme_id = ?"
         row = self._db.row(sql, (self._names.theme_or_none(theme),))
         return PullCursor(*row) if row else PullCursor()

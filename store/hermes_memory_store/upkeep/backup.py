@@ -81,8 +81,6 @@ class BackupSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """Report of a backup that was made."""
-
     file: Path
     facts: int
     registered: bool = True
@@ -91,8 +89,6 @@ class BackupReport:
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """Report of a backup that was restored."""
-
     file: Path
     facts: int
     kept: Path | None

@@ -126,8 +126,6 @@ class PendingChange:
 
 
 class KeptBaskets(Protocol):
-    """Where baskets are saved."""
-
     trouble: str
 
     def basket(self, of: str) -> list[Any]:

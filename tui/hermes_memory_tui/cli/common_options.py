@@ -210,7 +210,6 @@ def temporary_store() -> Iterator[Store]:
 
 
 def open_read_only(path: Path) -> Store:
-    """Open a store read-only."""
     try:
         return Store.open(path, read_only=True)
     except StoreUnfinished:

@@ -80,7 +80,6 @@ def print_foreign_report(settings: CommandSettings, report: ForeignImportReport,
 
 
 def print_omitted_count(number: int) -> None:
-    """Print how many lines of a list were omitted."""
     if number > SHOWN:
         click.echo(f"  and {number - SHOWN:,} more", err=True)
 

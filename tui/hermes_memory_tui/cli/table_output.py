@@ -64,8 +64,6 @@ LEFT_TO_RIGHT_MARK = "\u200e"
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a command lists."""
-
     fields: tuple[str, ...]
     """Every field of a row."""
     shown: tuple[str, ...]

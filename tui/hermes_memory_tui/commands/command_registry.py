@@ -92,10 +92,7 @@ def list_keys(app: Any, owners: Iterable[DOMNode]) -> list[CommandChoice]:
 
 
 def _help_group(owner: DOMNode, name: str) -> str:
-    """Return the group of a binding in the help.
-
-    :param name: its id
-    """
+    """Return the group of a binding in the help. :param name: its id"""
     kind = name.partition(".")[0]
     if kind == "view":
         return EVERY_VIEW if _view_group(owner) else VIEWS

@@ -61,10 +61,7 @@ class ShimProcess:
         return not refused, "\n".join(part.get("text", "") for part in result["content"])
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Send a request and wait for the answer.
-
-        :raises Gone:
-        """
+        """Send a request and wait for the answer. :raises Gone:"""
         self.number += 1
         self.say({"id": self.number, "method": method, "params": params})
         assert self.process.stdout is not None
@@ -75,10 +72,7 @@ class ShimProcess:
         raise ShimExited
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send one line to the shim.
-
-        :raises Gone:
-        """
+        """Send one line to the shim. :raises Gone:"""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n")

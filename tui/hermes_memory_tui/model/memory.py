@@ -372,10 +372,7 @@ class Memory:
         return stop.partition(",")[0]
 
     def parse_request(self, view: ListingRequest) -> Query:
-        """Parse the search line of a request, confined to its place.
-
-        :raises QueryError:
-        """
+        """Parse the search line of a request, confined to its place. :raises QueryError:"""
         query = parse_query(view.line, theme=view.theme, now=self.now())
         return replace(query, filter=replace(query.filter, scopes=query.filter.scopes or view.scopes))
 
@@ -620,10 +617,7 @@ class Memory:
             return find_working_theme(store)
 
     def run_action(self, act: BulkAction, facts: Sequence[Fact]) -> ActionResult:
-        """Run an action as one change.
-
-        :raises StoreError: in that case nothing was changed
-        """
+        """Run an action as one change. :raises StoreError: in that case nothing was changed"""
         if not facts:
             return ActionResult("selection no longer exists", back="")
         with self._person_store() as store:
@@ -796,10 +790,7 @@ class Memory:
         return ActionResult(message, first_fact_uid(first))
 
     def newest_change_of(self, fact: Fact) -> Change:
-        """Return the newest change of a fact that is still in effect.
-
-        :raises NothingToUndo:
-        """
+        """Return the newest change of a fact that is still in effect. :raises NothingToUndo:"""
         for change in reversed(self.store.facts.history(fact.uid)):
             if change.undoes is None and not self.store.undo.is_undone(change.change):
                 return change

@@ -15,5 +15,4 @@ def case_file_places(store_path: Path) -> list[Path]:
 
 
 def find_case_file(store_path: Path) -> Path | None:
-    """Return the file of tests, or None where there is none."""
     return next((file for place in case_file_places(store_path) if (file := place / FILE_NAME).is_file()), None)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UnsavedText:
-    """The unsaved text of an editor."""
-
     text: str
     base: Fact | None
     """The fact as it was when editing began; None for a new one."""

@@ -92,10 +92,7 @@ class PastMemory(Memory):
                 db.conn.set_progress_handler(None, 0)
 
     def go_to(self, destination: Destination, progress: Callable[[int, int], None]) -> None:
-        """Move to another moment. No view reads meanwhile.
-
-        :raises StoreError: the journal was altered
-        """
+        """Move to another moment. No view reads meanwhile. :raises StoreError: the journal was altered"""
         with self._looking:
             self.cursor.go_to(destination.seq, destination.moment, progress=progress)
             self._views = None

@@ -10,8 +10,6 @@ KEPT_MESSAGES = 200
 
 @dataclass(frozen=True, slots=True)
 class ToastMessage:
-    """One notification."""
-
     at: float
     """Seconds since the epoch."""
     text: str

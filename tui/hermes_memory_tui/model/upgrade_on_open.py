@@ -25,10 +25,7 @@ def open_upgraded_in_place(path: Path, theme: str, progress: Progress) -> Memory
 
 
 def open_upgraded_copy(path: Path, theme: str, progress: Progress) -> Memory:
-    """Open an upgraded copy of a hermes-memory 0.3.0 file read-only.
-
-    :raises StoreError:
-    """
+    """Open an upgraded copy of a hermes-memory 0.3.0 file read-only. :raises StoreError:"""
 
     def make(copy: Path) -> None:
         for part in ("", "-wal"):
@@ -40,10 +37,7 @@ def open_upgraded_copy(path: Path, theme: str, progress: Progress) -> Memory:
 
 
 def open_migrated_copy(path: Path) -> Memory:
-    """Open a migrated copy of a store of an older version read-only.
-
-    :raises StoreError:
-    """
+    """Open a migrated copy of a store of an older version read-only. :raises StoreError:"""
     return open_temporary_copy(path, lambda copy: copy_migrated(path, copy))
 
 

@@ -334,10 +334,7 @@ class ListingScreen(MainPanes):
             self.try_follow_changes()
 
     def follow_changes(self) -> None:
-        """Update the screen to the current state of the store.
-
-        :raises StoreError: when it cannot be read
-        """
+        """Update the screen to the current state of the store. :raises StoreError: when it cannot be read"""
         self._missed, self._followed_at = False, time.monotonic()
         overview = self.memory.overview()
         changes = self.memory.changes(self._seq)

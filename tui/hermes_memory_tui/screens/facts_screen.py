@@ -34,8 +34,6 @@ MOST_COPIED = 500
 
 
 class MainScreen(ListingScreen):
-    """The first screen, with the facts."""
-
     BINDING_GROUP_TITLE = "Memory"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", id="main.search", tooltip="Search and filter the facts"),
@@ -361,10 +359,7 @@ class MainScreen(ListingScreen):
         self.open_editor(NewFactEditor(theme, scope, limit, self.drafts.find(NEW_FACT), self._save_new, gauge))
 
     def edit_unsaved(self, unsaved: UnsavedText) -> None:
-        """Reopen an editor with the text it had when the app failed.
-
-        :raises StoreError: the memory cannot be read
-        """
+        """Reopen an editor with the text it had when the app failed. :raises StoreError: the memory cannot be read"""
         from hermes_memory_tui.screens.fact_editor import FactEditor, NewFactEditor
 
         base, theme = unsaved.base, unsaved.theme if unsaved.base is None else unsaved.base.theme

@@ -59,7 +59,6 @@ def find_listed_keys(keys: array[int], candidates: set[int], new: set[int]) -> s
 
 
 def row_of_key(keys: array[int], key: int) -> int | None:
-    """Return the row of a key, or None when it is not listed."""
     try:
         return keys.index(key)
     except ValueError:

@@ -39,10 +39,7 @@ class UpgradeScreen(GuardedScreen[Memory]):
     ]
 
     def __init__(self, path: Path, theme: str, read_only: bool = False) -> None:
-        """Create the screen.
-
-        :param read_only: offer only the copy
-        """
+        """Create the screen. :param read_only: offer only the copy"""
         super().__init__()
         self._read_only = read_only
         self._path = path

@@ -80,10 +80,7 @@ def inspector_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def load_inspector_settings(environ: Mapping[str, str] | None = None) -> InspectorSettings:
-    """Load the settings of this person.
-
-    :raises ArgumentError: names the file and what is wrong in it
-    """
+    """Load the settings of this person. :raises ArgumentError: names the file and what is wrong in it"""
     path = inspector_folder(environ) / FILE_NAME
     try:
         text = path.read_text(encoding="utf-8")
@@ -101,10 +98,7 @@ def load_inspector_settings(environ: Mapping[str, str] | None = None) -> Inspect
 
 
 def parse_inspector_settings(document: dict[str, Any], path: Path) -> InspectorSettings:
-    """Parse a document as settings.
-
-    :raises ArgumentError:
-    """
+    """Parse a document as settings. :raises ArgumentError:"""
     for name in document:
         if name not in TOPICS and name not in PAST_TOPICS:
             raise ArgumentError(f"{path}: there is no setting {shorten_value(name)!r}{suggestion(name, TOPICS)}", name)
@@ -126,10 +120,7 @@ def parse_inspector_settings(document: dict[str, Any], path: Path) -> InspectorS
 
 
 def text_table(document: dict[str, Any], name: str, path: Path) -> dict[str, str]:
-    """Return a table whose values are texts.
-
-    :raises ArgumentError:
-    """
+    """Return a table whose values are texts. :raises ArgumentError:"""
     table = document.get(name, {})
     if not isinstance(table, dict) or not all(isinstance(value, str) and value for value in table.values()):
         raise ArgumentError(f"{path}: [{name}] holds texts, such as {EXAMPLES[name]}", name)
@@ -140,10 +131,7 @@ EXAMPLES = {"keys": '"fact.archive" = "d"', "accents": 'marketing = "#c4a7e7"'}
 
 
 def reject_invalid_colour(theme: str, colour: str, path: Path) -> None:
-    """Reject an invalid colour.
-
-    :raises ArgumentError: when the value is not a colour
-    """
+    """Reject an invalid colour. :raises ArgumentError: when the value is not a colour"""
     from textual.color import Color, ColorParseError
 
     try:

@@ -45,8 +45,6 @@ UNKNOWN: Cell = ("\0", PLAIN)
 
 
 class ScreenCells:
-    """The cells of a screen."""
-
     def __init__(self) -> None:
         self._size = (0, 0)
         self._next: list[list[Cell]] = []

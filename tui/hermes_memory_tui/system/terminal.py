@@ -182,10 +182,7 @@ class TerminalDriver(LinuxDriver):
             self._fail(error)
 
     def run_input_thread(self) -> None:
-        """Read input until `exit_event`.
-
-        :raises OSError: when the terminal has gone
-        """
+        """Read input until `exit_event`. :raises OSError: when the terminal has gone"""
         parser = TerminalParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode  # a terminal may send any byte
         prefix, typed_at = "", -math.inf

@@ -40,10 +40,7 @@ class TerminalWriter:
     def __init__(
         self, handle: int, encoding: str, cells: ScreenCells, on_failure: Callable[[Exception], object]
     ) -> None:
-        """Write to an open terminal.
-
-        :param on_failure: called in this thread with what is wrong in the program
-        """
+        """Write to an open terminal. :param on_failure: called in this thread with what is wrong in the program"""
         self._thread = threading.Thread(target=self._run, name="terminal-output", daemon=True)
         self.lost = threading.Event()
         """Whether nobody takes what is written."""

@@ -68,10 +68,7 @@ def serve_inspector(path: Path, theme: str | None, read_only: bool, port: int) -
 
 
 def check_store_opens(path: Path, read_only: bool) -> None:
-    """Open a memory once, so that an error is reported here and not in a page.
-
-    :raises StoreError:
-    """
+    """Open a memory once, so that an error is reported here and not in a page. :raises StoreError:"""
     if read_only or not is_store_missing(path):
         with contextlib.suppress(StoreNeedsUpgrade):  # the inspector asks about that
             Store.open(path, read_only=True).close()
@@ -87,10 +84,7 @@ def page_command(path: Path, theme: str | None, read_only: bool) -> str:
 
 
 def bind_loopback(port: int) -> socket.socket:
-    """Bind a socket on the loopback interface.
-
-    :raises ArgumentError:
-    """
+    """Bind a socket on the loopback interface. :raises ArgumentError:"""
     try:
         return socket.create_server((HOST, port))
     except OSError as error:

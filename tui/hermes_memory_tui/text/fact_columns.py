@@ -21,8 +21,6 @@ CONTENT_AT_LEAST = 24
 
 @dataclass(frozen=True, slots=True)
 class FactColumn:
-    """One column."""
-
     name: str
     title: str
     width: int

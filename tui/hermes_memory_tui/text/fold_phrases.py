@@ -31,10 +31,7 @@ def format_fold_verb(fold: ChangeFold) -> str:
 
 
 def format_fold_subject(fold: ChangeFold, subject: str) -> str:
-    """Return what a change was about, and how much.
-
-    :param subject: what the row says that leads it
-    """
+    """Return what a change was about, and how much. :param subject: what the row says that leads it"""
     if is_backfill_fold(fold):
         return next((format_amount(part.rows, "message") for part in fold.parts), format_size(fold))
     if fold.size == 1:

@@ -34,8 +34,6 @@ _WORD = r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*"
 
 @dataclass(frozen=True, slots=True)
 class TextWord:
-    """A word of a text and its position."""
-
     start: int
     end: int
     folded: str

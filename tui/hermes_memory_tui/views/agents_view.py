@@ -58,8 +58,6 @@ LATEST = 6
 
 @dataclass(frozen=True, slots=True)
 class AgentsData:
-    """The data of the view."""
-
     sessions: list[Session]
     ended: int
     """How many have ended, also of those that are not listed."""
@@ -74,8 +72,6 @@ class AgentsData:
 
 @dataclass(slots=True)
 class HeartbeatStrip:
-    """Observed heartbeats."""
-
     beats: deque[int] = field(default_factory=lambda: deque(maxlen=4 * BEATS))
 
     def record_beat(self, at: int) -> None:

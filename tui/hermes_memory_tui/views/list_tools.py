@@ -152,7 +152,6 @@ def find_export_problem(name: str) -> str | None:
 
 
 def file_name_problem(name: str) -> str | None:
-    """Return what is wrong with the name of a file to write, or None."""
     try:
         path = Path(name).expanduser()
         if path.exists():

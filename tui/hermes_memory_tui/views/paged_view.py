@@ -19,8 +19,6 @@ NEAR = 100
 
 
 class PagedData(Protocol):
-    """The data of a paged view."""
-
     @property
     def complete(self) -> bool:
         """Whether the last page was read."""
@@ -46,7 +44,6 @@ class PagedView(BaseView[P], Generic[P]):
 
     @property
     def limit(self) -> int:
-        """How many rows are read."""
         return self.PAGE * self._pages
 
     def above_list(self) -> ComposeResult:

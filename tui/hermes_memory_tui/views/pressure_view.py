@@ -62,8 +62,6 @@ BECAME = {Tier.COLD: "cooled"}
 
 @dataclass(frozen=True, slots=True)
 class PressureData:
-    """The data of the view."""
-
     themes: list[ThemeSummary]
     histories: dict[str, list[int]]
     files: list[FilePressure]

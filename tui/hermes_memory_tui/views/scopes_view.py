@@ -44,8 +44,6 @@ INKS = {ScopeStatus.OPEN: "hot", ScopeStatus.COOLING: "warning", ScopeStatus.CLO
 
 @dataclass(frozen=True, slots=True)
 class ScopesData:
-    """The data of the view."""
-
     themes: list[ThemeSummary]
     scopes: list[Scope]
     rows: list[GridRow]
@@ -440,7 +438,6 @@ def find_rename_problem(scope: Scope, scopes: Sequence[Scope], label: str) -> st
 
 
 def label_problem(label: str) -> str | None:
-    """Return what is wrong with a label, or None."""
     try:
         validate_label(label)
     except StoreError as error:

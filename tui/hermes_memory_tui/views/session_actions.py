@@ -215,10 +215,7 @@ def context_record_line(record: ContextRecord, now: int) -> Content:
 
 
 def change_summary_line(change: Change, names: dict[int, str], now: int) -> Content:
-    """Format a change as one line.
-
-    :param names: facts and scopes by the numbers of rows
-    """
+    """Format a change as one line. :param names: facts and scopes by the numbers of rows"""
     subject = display_formats.fit_text(change_subject(change, names), 60).rstrip()
     return Content.assemble(
         (f"{display_formats.format_age(change.at, now):>4}  ", "$dim"),

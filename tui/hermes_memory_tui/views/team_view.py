@@ -35,8 +35,6 @@ CALM = ("idle", "exchanging", "fetching")
 
 @dataclass(frozen=True, slots=True)
 class TeamData:
-    """The data of the view."""
-
     themes: list[ThemeSummary]
     shared: dict[str, bool]
     """Whether the theme's policy lets it leave this machine."""

@@ -31,8 +31,6 @@ OFFERED_LINES = 6
 
 
 class SearchInput(Input):
-    """The input of a line that narrows a list."""
-
     BINDING_GROUP_TITLE = "Search line"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "done", "To the list", id="search.done", tooltip="Keep the filter and focus the list"),
@@ -236,10 +234,7 @@ class FilterLine(Vertical):
         """Posted when there is another line to search for."""
 
     def __init__(self, hint: str) -> None:
-        """Create the line.
-
-        :param hint: the placeholder of the empty line
-        """
+        """Create the line. :param hint: the placeholder of the empty line"""
         super().__init__(id="filter")
         self._found = Static("", id="filter-found", markup=False)
         self._error = Static("", id="filter-error", markup=False)

@@ -32,10 +32,7 @@ def bar_parts(pct: float, width: int) -> tuple[str, str]:
 
 
 def styled_bar_parts(pct: float, width: int, ink: str) -> list[tuple[str, str]]:
-    """Return a bar as parts for `Content.assemble`.
-
-    :param ink: name of its colour
-    """
+    """Return a bar as parts for `Content.assemble`. :param ink: name of its colour"""
     filled, rest = bar_parts(pct, width)
     return [(filled, f"${ink}"), (rest, "$track")]
 

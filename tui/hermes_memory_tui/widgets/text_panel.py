@@ -72,10 +72,7 @@ class TextPanel(VerticalScroll):
         return "\n".join(line.plain for line in self.lines)
 
     def show(self, title: str, lines: Sequence[Line], *, of: object = None) -> None:
-        """Show a text.
-
-        :param of: its subject; another subject starts at the top
-        """
+        """Show a text. :param of: its subject; another subject starts at the top"""
         heading = to_border_title(title)
         if heading.markup != self.border_title:  # Textual draws the whole panel anew for the same one, too
             self.border_title = heading

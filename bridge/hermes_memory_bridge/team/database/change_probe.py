@@ -41,10 +41,7 @@ class ChangeProbe:
         """Notices that came with an answer, and which the driver does not see."""
 
     def note_greeting(self, themes: Sequence[str], *, prepare: bool) -> None:
-        """Note a full greeting about these themes.
-
-        :param prepare: the statement for them
-        """
+        """Note a full greeting about these themes. :param prepare: the statement for them"""
         self._greeted, self._due = tuple(themes), time.monotonic() + WHOLE_S
         if prepare and 0 < len(themes) <= MOST_THEMES and len(themes) not in self._prepared:
             self._prepared.add(len(themes))

@@ -15,10 +15,7 @@ class DevServer:
     """A server on a unix socket in its own folder, stopped when its last user leaves."""
 
     def __init__(self, folder: Path) -> None:
-        """Start it, creating its files if needed.
-
-        :raises ArgumentError: the package is missing
-        """
+        """Start it, creating its files if needed. :raises ArgumentError: the package is missing"""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it looks for a folder that not every system has

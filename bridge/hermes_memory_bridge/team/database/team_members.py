@@ -66,7 +66,6 @@ class Member:
     """When its rights end, as ISO 8601."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a document."""
         return asdict(self)
 
 

@@ -78,7 +78,6 @@ class RepairResult:
     """Uids of rows beyond the sizes that are taken now; they are left as they are."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a document."""
         return asdict(self)
 
 

@@ -136,8 +136,6 @@ class ThemeNews:
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The response to a greeting."""
-
     server_ms: int
     version: int
     """Of the schema, which its owner may have updated meanwhile."""
@@ -172,8 +170,6 @@ class NewHead:
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """The outcome of one push."""
-
     base: int
     """The theme's sequence before it."""
     token: str
@@ -246,10 +242,7 @@ class TeamServer:
             raise
 
     def verify(self) -> TeamSchema:
-        """Check that the schema is ours, without altering it.
-
-        :raises TeamError: the database cannot be used now
-        """
+        """Check that the schema is ours, without altering it. :raises TeamError: the database cannot be used now"""
         with self.limit_answer_time(ANSWER_S):
             return verify_team_schema(self.conn)
 
@@ -293,7 +286,6 @@ class TeamServer:
         self._channels = channels
 
     def to_name(self, theme: str) -> str:
-        """Return the name of a theme in the database."""
         return self.names.get(theme, theme)
 
     def list_claims(self, theme: str) -> str | None:
@@ -454,7 +446,6 @@ class TeamServer:
         return [(row[0], self._parse_row(theme, row)) for row in self.rows(WINNERS, named)]
 
     def _list_uids(self, theme: str, rows: Sequence[SyncRow]) -> list[Uid]:
-        """Return the uids that rows of a theme have in the database."""
         name = self.to_name(theme)
         return [row.uid for row in (rows if name == theme else (rename_theme_of_row(row, name) for row in rows))]
 
@@ -462,10 +453,7 @@ class TeamServer:
         return rename_theme_of_row(parse_pulled_row(self.to_name(theme), row), theme)
 
     def fetch_rows(self, theme: str, uids: Sequence[Uid]) -> list[SyncRow]:
-        """Return these rows, as far as they exist, in order.
-
-        :raises TeamError: the database cannot be used now
-        """
+        """Return these rows, as far as they exist, in order. :raises TeamError: the database cannot be used now"""
         named = {
             "theme": self.to_name(theme),
             "ids": list(uids),
@@ -475,10 +463,7 @@ class TeamServer:
         return [self._parse_row(theme, row) for row in self.rows(WINNERS, named)]
 
     def rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of one statement.
-
-        :raises TeamError: the database cannot be used now
-        """
+        """Return all rows of one statement. :raises TeamError: the database cannot be used now"""
         with self.limit_answer_time(ANSWER_S):
             return self.conn.execute(statement, values).fetchall()
 
@@ -506,7 +491,6 @@ class TeamServer:
         return f"{number // 10_000}.{number % 10_000}"
 
     def close(self) -> None:
-        """Disconnect."""
         self._closed.set()
         with contextlib.suppress(Exception):
             self.conn.close()
@@ -553,10 +537,7 @@ class TeamServer:
 
 
 def to_full_dsn(dsn: str) -> str:
-    """Add defaults to a DSN.
-
-    :raises psycopg.Error: it is invalid
-    """
+    """Add defaults to a DSN. :raises psycopg.Error: it is invalid"""
     parameters = conninfo.conninfo_to_dict(dsn)
     several = "," in str(parameters.get("host") or "") or "," in str(parameters.get("hostaddr") or "")
     defaults = {**DEFAULTS, "target_session_attrs": "read-write"} if several else DEFAULTS
@@ -596,7 +577,6 @@ def to_hash(head: ChainHead) -> str:
 
 
 def to_notify_name(theme: str) -> str:
-    """Return the name of a theme in `NOTIFY`."""
     return hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:8]
 
 
@@ -606,7 +586,6 @@ def to_channel(theme: str) -> str:
 
 
 def new_push_token() -> str:
-    """Return a token that identifies a push."""
     return str(uuid.uuid4())
 
 
@@ -624,7 +603,6 @@ def to_push_result(rows: Sequence[SyncRow], base: int, server_ms: int, won: Sequ
 
 
 def format_origin_column(origin: Mapping[str, Any] | None) -> str | None:
-    """Format an origin as its column."""
     return None if origin is None else json.dumps(origin, ensure_ascii=False)
 
 

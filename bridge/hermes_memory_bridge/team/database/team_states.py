@@ -21,15 +21,12 @@ SKEW_MS = 300_000
 
 @dataclass(frozen=True, slots=True)
 class TeamState:
-    """The state of the sync."""
-
     name: str
     """Stable, for programs."""
     words: str
     """For a person: what is wrong and what to do."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the state as commands print it."""
         return {"state": self.name, "words": self.words}
 
 
@@ -146,10 +143,7 @@ class AnswerOverdue(TimeoutError):
 
 
 def to_clock_skew_state(offset_ms: int) -> TeamState | None:
-    """Return the state for a clock difference.
-
-    :param offset_ms: the server's time less this machine's
-    """
+    """Return the state for a clock difference. :param offset_ms: the server's time less this machine's"""
     if abs(offset_ms) <= SKEW_MS:
         return None
     distance = format_time_span(round(abs(offset_ms) / 60_000) * 60_000)
@@ -207,7 +201,6 @@ STATE_SENTENCES: tuple[tuple[str, TeamState], ...] = (
 
 
 def to_team_state(error: BaseException) -> TeamState:
-    """Return the state for an error."""
     if isinstance(error, TeamError):
         return error.state
     if isinstance(error, TimeoutError):

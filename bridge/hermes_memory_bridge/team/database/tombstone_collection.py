@@ -54,8 +54,6 @@ INSERT INTO hm.mark (theme, seq, token, node) SELECT %(theme)s, seq, %(token)s, 
 
 @dataclass(frozen=True, slots=True)
 class CollectedTheme:
-    """What was removed from one theme."""
-
     theme: str
     rows: int
     marks: int

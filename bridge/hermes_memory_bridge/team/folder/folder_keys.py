@@ -140,10 +140,7 @@ class FolderKeys:
         return True
 
     def unlock(self, passphrase: str) -> int:
-        """Take the passphrase of the keys behind one; return how many it opens.
-
-        :raises ArgumentError: it is wrong
-        """
+        """Take the passphrase of the keys behind one; return how many it opens. :raises ArgumentError: it is wrong"""
         self._passphrase = passphrase
         sealed = self._read_sealed()
         try:
@@ -188,7 +185,6 @@ def seal_key(theme: str, key: ThemeKey, passphrase: str) -> dict[str, str]:
 
 
 def derive_wrapping_key(passphrase: str, salt: bytes) -> ThemeKey:
-    """Return the key that a passphrase stands for."""
     return ThemeKey(hashlib.scrypt(passphrase.encode(), salt=salt, dklen=KEY_BYTES, **SCRYPT))
 
 

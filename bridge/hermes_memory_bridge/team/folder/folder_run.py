@@ -39,10 +39,7 @@ class FolderRun:
         """How long the last look took that found nothing to do."""
 
     def run(self, server: SharedFolder) -> SyncOutcome:
-        """Sync until nothing is left.
-
-        :raises TeamError: the folder cannot be used now
-        """
+        """Sync until nothing is left. :raises TeamError: the folder cannot be used now"""
         sync, began = self.store.sync, time.monotonic()
         themes = sync.themes(SyncCarrier.FOLDER)
         self.outcome = outcome = SyncOutcome()
@@ -84,10 +81,7 @@ class FolderRun:
         return [(theme, problem) for theme, at in self._themes.items() for _, problem in at.problems.values()]
 
     def exchange_of(self, theme: str) -> ThemeExchange:
-        """Return the exchange of a theme.
-
-        :raises TeamError: its key is missing
-        """
+        """Return the exchange of a theme. :raises TeamError: its key is missing"""
         return self._find_exchange(theme)
 
     def _find_exchange(self, theme: str) -> ThemeExchange:

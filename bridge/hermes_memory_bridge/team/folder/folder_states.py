@@ -50,6 +50,5 @@ OF_ERRNO = {
 
 
 def to_folder_error(error: OSError) -> TeamError:
-    """Return the error in words."""
     state = OF_ERRNO.get(error.errno or 0)
     return TeamError(state or TeamState("fault", f"the shared folder cannot be used ({error.strerror or error})"))

@@ -43,7 +43,6 @@ class FolderSyncer(SyncLoop[SharedFolder]):
         self._run: FolderRun | None = None
 
     def status(self) -> dict[str, Any]:
-        """Return the document of `sync status`."""
         problems = [] if self._run is None else self._run.problems()
         settings = FolderSettings.load(self.paths)
         return {

@@ -76,8 +76,6 @@ class SegmentName:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a segment holds."""
-
     rows: list[SyncRow]
     turns: list[SyncRow]
     replaces: tuple[str, ...] = ()
@@ -92,8 +90,6 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ThemeKey:
-    """The key of a theme."""
-
     secret: bytes = field(repr=False)
 
     @property
@@ -112,10 +108,7 @@ class ThemeKey:
 
 
 def seal_segment(key: ThemeKey, name: SegmentName, segment: Segment) -> bytes:
-    """Encrypt a segment.
-
-    :raises TeamError: `cryptography` is missing
-    """
+    """Encrypt a segment. :raises TeamError: `cryptography` is missing"""
     payload = zlib.compress(format_payload(segment).encode(), 1)
     header = HEADER.pack(
         MAGIC,
@@ -131,10 +124,7 @@ def seal_segment(key: ThemeKey, name: SegmentName, segment: Segment) -> bytes:
 
 
 def read_header(data: bytes) -> tuple[SegmentName, str]:
-    """Return the name that a file has by its header, and the tag of its theme.
-
-    :raises SegmentError: it is none
-    """
+    """Return the name that a file has by its header, and the tag of its theme. :raises SegmentError: it is none"""
     if len(data) < HEADER.size:
         if MAGIC.startswith(data[: len(MAGIC)]):
             raise SegmentIncomplete("it is not complete yet")
@@ -190,10 +180,7 @@ def decrypt_payload(key: ThemeKey, data: bytes) -> tuple[SegmentName, bytes]:
 
 
 def make_cipher(key: ThemeKey) -> Any:
-    """Return the cipher of a key.
-
-    :raises TeamError: `cryptography` is missing
-    """
+    """Return the cipher of a key. :raises TeamError: `cryptography` is missing"""
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
     except ImportError:
@@ -202,7 +189,6 @@ def make_cipher(key: ThemeKey) -> Any:
 
 
 def format_payload(segment: Segment) -> str:
-    """Format the payload of a segment as JSON."""
     document = {
         "version": VERSION,
         "theme": segment.theme,
@@ -228,10 +214,7 @@ def format_payload(segment: Segment) -> str:
 
 
 def parse_payload(theme: str, payload: bytes) -> Segment:
-    """Parse the payload of a segment.
-
-    :raises ValueError: or another error of its types: it is malformed
-    """
+    """Parse the payload of a segment. :raises ValueError: or another error of its types: it is malformed"""
     document = json.loads(payload)
     if document["version"] != VERSION:
         raise ValueError("of another version")

@@ -55,19 +55,13 @@ class SharedFolder:
     """Nobody tells of changes: it is looked at."""
 
     def __init__(self, path: Path) -> None:
-        """Look whether it is the one that was chosen.
-
-        :raises TeamError: it is not there, or has no mark
-        """
+        """Look whether it is the one that was chosen. :raises TeamError: it is not there, or has no mark"""
         self.path = path
         self.name = self.verify()
         """What tells it from every other folder."""
 
     def verify(self) -> str:
-        """Return the name in its mark.
-
-        :raises TeamError: it is not there, or has no mark
-        """
+        """Return the name in its mark. :raises TeamError: it is not there, or has no mark"""
         if not self.path.is_dir():
             raise TeamError(AWAY)
         try:
@@ -77,7 +71,6 @@ class SharedFolder:
             raise TeamError(UNMARKED) from None
 
     def of_theme(self, tag: str) -> ThemeFolder:
-        """Return the part of a theme."""
         return ThemeFolder(self.path / tag)
 
     def wait_for_notification(self, themes: Sequence[str], within_s: float) -> bool:
@@ -92,8 +85,6 @@ class SharedFolder:
 
 
 class ThemeFolder:
-    """The files of one theme."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
 
@@ -123,20 +114,14 @@ class ThemeFolder:
             return stamps
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file.
-
-        :raises SegmentError: it is too large, gone, or cannot be read
-        """
+        """Return the content of a file. :raises SegmentError: it is too large, gone, or cannot be read"""
         try:
             return read_plain_file(self.path / name, MOST_BYTES)
         except OSError as error:
             raise SegmentError(f"it cannot be read ({error.strerror or error})") from error
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a new file; it is on disk when this returns.
-
-        :raises TeamError: it cannot be written
-        """
+        """Write a new file; it is on disk when this returns. :raises TeamError: it cannot be written"""
         with folder_errors():
             self._refuse_link()
             if not self.path.is_dir():
@@ -146,10 +131,7 @@ class ThemeFolder:
                 file.write(data)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there; a folder of its name stays.
-
-        :raises TeamError: it cannot be removed
-        """
+        """Remove a file, if it is there; a folder of its name stays. :raises TeamError: it cannot be removed"""
         path = self.path / name
         with folder_errors():
             if path.is_symlink() or not path.is_dir():
@@ -171,10 +153,7 @@ class ThemeFolder:
 
 
 def mark_folder(path: Path) -> str:
-    """Mark a folder as chosen, unless it is; return the name in its mark.
-
-    :raises TeamError: it cannot be written
-    """
+    """Mark a folder as chosen, unless it is; return the name in its mark. :raises TeamError: it cannot be written"""
     try:
         return SharedFolder(path).name
     except TeamError as error:
@@ -187,7 +166,6 @@ def mark_folder(path: Path) -> str:
 
 
 def is_in_repository(path: Path) -> bool:
-    """Check whether a folder is in a git repository."""
     return any((folder / ".git").exists() for folder in (path, *path.parents))
 
 

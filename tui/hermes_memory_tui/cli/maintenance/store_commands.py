@@ -104,7 +104,6 @@ def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, secon
 
 
 def print_checks(lines: Sequence[tuple[Check, str]]) -> None:
-    """Print a line for each check, with a text."""
     width = max(len(check.name) for check, _ in lines)
     for check, text in lines:
         mark = style_text("ok ", fg="green") if check.ok else style_text("BAD", fg="red", bold=True)

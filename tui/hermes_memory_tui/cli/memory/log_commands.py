@@ -159,10 +159,7 @@ def replay_command(settings: CommandSettings, file: Path) -> None:
 
 
 def count_lines(file: Path) -> int:
-    """Count the lines of a file.
-
-    :raises ImportFileError: when it cannot be read
-    """
+    """Count the lines of a file. :raises ImportFileError: when it cannot be read"""
     try:
         with file.open("rb") as lines:
             return sum(1 for _ in lines)

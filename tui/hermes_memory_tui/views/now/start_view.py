@@ -29,8 +29,6 @@ NEXT = {"old": "open", "files": "relieve", "archive": "import", "host": "connect
 
 @dataclass(frozen=True, slots=True)
 class StartData:
-    """The data of the view."""
-
     findings: list[DiscoveredSource]
     facts: int | None
     """Facts the memory holds already; None where nothing was ever written."""

@@ -17,8 +17,6 @@ SortValue = int | float | str
 
 @dataclass(frozen=True, slots=True)
 class GridColumn:
-    """One column."""
-
     title: str
     width: int = 0
     """Cells; 0 shares what the others leave."""
@@ -118,7 +116,6 @@ class GridSort:
 
 
 def to_row(columns: Sequence[GridColumn], key: object, item: Any, context: Any) -> GridRow:
-    """Return the row of an item, from what each column says of it."""
     return GridRow(key, tuple(column.value(item, context) for column in columns if column.value is not None))
 
 
