@@ -142,7 +142,8 @@ def fold_turns(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
     """Yield what was captured of each turn, by uid: role, length and digest of what it says, never the text itself."""
     for first, rows in fold_rows(conn, "turn"):
         if first.op == "capture":
-            words = {**TURN.defaults, "origin": first.origin_id, **rows[0][1]}
+            newest, said = next(pair for pair in reversed(rows) if pair[0].op == "capture")  # again after an undo
+            words = {**TURN.defaults, "origin": newest.origin_id, **said}
             words["origin_id"] = words.pop("origin")
             yield FoldedItem(first.uid, first.theme_id, words, first.seq)
 
