@@ -212,6 +212,7 @@ class Recall:
 class SessionHit:
     """A session of an agent host in which something was found."""
 
+    theme: str
     session: str
     host: str
     project: str | None
@@ -238,7 +239,8 @@ def list_session_hits(host_sessions: HostSessions, turns: Iterable[Turn | None],
             continue
         sentence = find_best_sentences(split_speaker(turn)[1], terms, count_tokens, FEW_TOKENS)
         resume = host_sessions.find_resume_command(turn)
-        hits[turn.theme, turn.session] = SessionHit(turn.session, host, turn.origin.project, turn.at, sentence, resume)
+        place = (turn.theme, turn.session)
+        hits[place] = SessionHit(*place, host, turn.origin.project, turn.at, sentence, resume)
     return [*hits.values()]
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.find.recall import SessionHit, list_session_hits
+from hermes_memory_store.hosts.host_data import load_host
 from hermes_memory_store.model import ThemeSummary, Turn
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
@@ -22,7 +25,7 @@ from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.views.base_view import RowContext
 from hermes_memory_tui.views.paged_view import PagedView
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn
-from hermes_memory_tui.widgets.lists.grid_rows import to_row
+from hermes_memory_tui.widgets.lists.grid_rows import GridRow, to_row
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 MOST_FOUND = 100
@@ -41,10 +44,14 @@ class ConversationsData:
     themes: list[ThemeSummary]
     turns: list[Turn]
     complete: bool
+    hits: Sequence[SessionHit] = ()
+
+    def find_hit(self, theme: str, session: str | None) -> SessionHit | None:
+        return next((hit for hit in self.hits if (hit.theme, hit.session) == (theme, session)), None)
 
 
 class ConversationsView(PagedView[ConversationsData]):
-    """One row per turn."""
+    """One row per turn; after a search one per session of a host, which enter unfolds into its turns."""
 
     NAME = "turns"
     TITLE_OF_LIST = "conversations"
@@ -77,6 +84,7 @@ class ConversationsView(PagedView[ConversationsData]):
         self._of_fact: Sequence[str] = ()
         """The turns that a fact was written from, while their session alone is listed."""
         self._sought = False
+        self._unfolded: set[SessionHit] = set()
         self._resumes: dict[tuple[str, str | None], str | None] = {}
         """How the hosts of these sessions go on with them, by theme and session."""
 
@@ -107,7 +115,7 @@ class ConversationsView(PagedView[ConversationsData]):
             best.sort(
                 key=lambda turn: -places[turn.theme, turn.session]
             )  # a session's messages together, the best first
-            return ConversationsData(themes, best, True)
+            return ConversationsData(themes, best, True, list_session_hits(store.host_sessions, best, words))
         turns = [turn for theme in themes for turn in store.turns.list(theme.name, limit=self.limit)]
         turns.sort(key=lambda turn: -turn.at)
         return ConversationsData(themes, turns[: self.limit], len(turns) < self.limit)
@@ -134,11 +142,41 @@ class ConversationsView(PagedView[ConversationsData]):
         if self._of_fact and not searched:
             title = to_printable(data.turns[0].title or "no session") if data.turns else "messages erased since"
             self.grid.set_subtitle(f"{title}, esc: all conversations")
-        self.grid.show([to_row(self.COLUMNS, turn.uid, turn, at) for turn in data.turns])
+        rows: list[GridRow] = []
+        for place, group in groupby(data.turns, lambda turn: (turn.theme, turn.session)):
+            turns, hit = [*group], data.find_hit(*place)
+            rows += [] if hit is None else [self._to_session_row(hit, len(turns), at)]
+            rows += [to_row(self.COLUMNS, turn.uid, turn, at) for turn in turns if hit is None or hit in self._unfolded]
+        self.grid.show(rows)
 
         if self._sought:
             self._sought = False
             any(self.grid.go_to(uid) for uid in self._of_fact)
+
+    def _to_session_row(self, hit: SessionHit, count: int, at: RowContext) -> GridRow:
+        name = to_printable(" · ".join(filter(None, (load_host(hit.host)["title"], hit.project))))
+        cells = (
+            GridCell(display_formats.format_age(hit.at, at.now), "dim"),
+            GridCell("■", f"mark-{at.hues.get(hit.theme, 0)}"),
+            GridCell(name, bold=True),
+            GridCell(f"{count} found", "dim"),
+            GridCell(f"{'▾' if hit in self._unfolded else '▸'} {to_printable(hit.sentence)}", bold=True),
+        )
+        return GridRow(hit, cells)
+
+    def open(self, key: object) -> None:
+        if isinstance(key, SessionHit) and self.data is not None:
+            self._unfolded ^= {key}
+            self.draw(self.data)
+        else:
+            super().open(key)
+
+    def action_copy_text(self) -> None:
+        if not isinstance(self.grid.key, SessionHit) or self.grid.key.resume is None:
+            super().action_copy_text()
+            return
+        self.app.copy_to_clipboard(self.grid.key.resume)
+        self.notify(f"Copied {self.grid.key.resume}", timeout=2, markup=False)
 
     def action_back(self) -> None:
         if self._of_fact and self.focused is self.grid and not self.filter.input.value:
@@ -149,15 +187,20 @@ class ConversationsView(PagedView[ConversationsData]):
 
     @property
     def turn(self) -> Turn | None:
-        return (
-            None if self.data is None else next((turn for turn in self.data.turns if turn.uid == self.grid.key), None)
-        )
+        """The turn under the cursor; of a session, the one that was found first."""
+        if self.data is None:
+            return None
+        key = self.grid.key
+        name = (key.theme, key.session) if isinstance(key, SessionHit) else key
+        return next((turn for turn in self.data.turns if name in (turn.uid, (turn.theme, turn.session))), None)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         turn = self.turn
         if turn is None:
             return "message", [Content.styled("no message selected", "$dim")]
         now = self.memory.now()
+        if isinstance(key, SessionHit):
+            return "session", self._session_lines(key, now)
         content = turn.content[:SHOWN_CHARS]
         lines: list[Line] = [
             labelled_value("role", to_printable(turn.role)),
@@ -178,6 +221,31 @@ class ConversationsView(PagedView[ConversationsData]):
             )
         return "message", [*lines, Content(""), *self._surrounding_turns(turn)]
 
+    def _session_lines(self, hit: SessionHit, now: int) -> Sequence[Line]:
+        assert self.data is not None
+        turns = [turn for turn in self.data.turns if (turn.theme, turn.session) == (hit.theme, hit.session)]
+        values = {
+            "host": load_host(hit.host)["title"],
+            "project": hit.project,
+            "when": display_formats.format_when(hit.at, now),
+            "session": hit.session,
+            "resume": hit.resume,
+            "theme": hit.theme,
+        }
+        return [
+            *(labelled_value(label, to_printable(value)) for label, value in values.items() if value),
+            Content(""),
+            heading_line(f"{display_formats.pluralise(len(turns), 'message')} found"),
+            *(self._turn_line("", turn) for turn in turns),
+            Content(""),
+            key_hint_line(("enter", "unfold"), *([("y", "copy the resume command")] if hit.resume else ())),
+        ]
+
+    @staticmethod
+    def _turn_line(arrow: str, turn: Turn) -> Line:
+        words = display_formats.shortened_text(to_printable(" ".join(turn.content.split())), 200)
+        return Content.assemble((arrow, "$dim"), (f"{to_printable(turn.role):<11}", "$dim"), words)
+
     def _surrounding_turns(self, turn: Turn) -> Sequence[Line]:
         """Return the messages just before and after, in the same session."""
         assert self.data is not None
@@ -191,14 +259,7 @@ class ConversationsView(PagedView[ConversationsData]):
             return []
         return [
             heading_line("surrounding messages"),
-            *(
-                Content.assemble(
-                    ("← " if other.at <= turn.at else "→ ", "$dim"),
-                    (f"{to_printable(other.role):<11}", "$dim"),
-                    display_formats.shortened_text(to_printable(" ".join(other.content.split())), 200),
-                )
-                for other in around
-            ),
+            *(self._turn_line("← " if other.at <= turn.at else "→ ", other) for other in around),
             Content(""),
             key_hint_line(("/", "search messages")),
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -61,24 +60,31 @@ async def test_turns_are_listed_newest_first_and_read_whole(path: Path) -> None:
         assert "→ assistant  the canary is out" in beside(pilot)
 
 
-async def test_a_search_lists_sessions_together_and_how_their_hosts_go_on_with_them(path: Path) -> None:
+async def test_a_search_lists_a_line_a_session_and_copies_how_its_host_goes_on_with_it(path: Path) -> None:
     with Store.open(path, clock=frozen) as store:
         for name, words in (("abc-1", "the canary canary"), ("abc-2", "the canary of the release is out, is it not")):
             session = store.sessions.open("ops", name, client="codex-mcp-client")
             origin = Origin(way=Way.HISTORY, client="codex-mcp-client")
-            store.turns.add("ops", "user", words, session=session, at=Millis(NOW - 5_000), origin=origin)
+            for text in (words, f"not yet. {words}"):
+                store.turns.add("ops", "user", text, session=session, at=Millis(NOW - 5_000), origin=origin)
     async with inspecting(path) as pilot:
         view = await opened(pilot, "turns")
-        assert isinstance(view, ConversationsView)
         await pilot.press("slash")
         await type_text(pilot, "canary")
         await until(pilot, lambda: len(rows_of(view)) == 4)
-        assert view.data is not None
-        sessions = [turn.session for turn in view.data.turns]
-        assert sum(one != other for one, other in pairwise(sessions)) == len({*sessions}) - 1
+        assert sorted(row.split()[2:5] for row in rows_of(view) if "▸" in row) == [["Codex", "2", "found"]] * 2
         await pilot.press("enter")
-        await to_row(pilot, "canary canary")
+        await until(pilot, lambda: pilot.app.focused is view.grid)
+        await pilot.press("g")
         await until(pilot, lambda: "codex resume abc-1" in beside(pilot))
+        assert "2 messages found" in beside(pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: "Copied codex resume abc-1" in said(pilot))
+        assert pilot.app.clipboard == "codex resume abc-1"
+        await pilot.press("enter")
+        await until(pilot, lambda: len(rows_of(view)) == 6)
+        await pilot.press("j")
+        await until(pilot, lambda: "surrounding messages" in beside(pilot) and "codex resume abc-1" in beside(pilot))
 
 
 async def test_searching_and_giving_it_up(path: Path) -> None:
@@ -172,6 +178,6 @@ async def test_more_turns_come_when_the_cursor_nears_the_end(path: Path) -> None
 async def test_without_turns_it_says_how_they_come(tmp_path: Path) -> None:
     async with inspecting(tmp_path / "empty.db") as pilot:
         await opened(pilot, "turns")
-        await until(pilot, lambda: "agents capture messages with the tool memory_turn" in screen_text(pilot))
+        await until(pilot, lambda: "hooks and the tool memory_turn capture what agents say" in screen_text(pilot))
         await pilot.press("P", "enter", "y", "escape", "escape")
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
