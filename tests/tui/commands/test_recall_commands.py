@@ -73,9 +73,9 @@ def test_turns_are_erased_by_age_and_only_when_told(tell: Tell, ask: Ask) -> Non
     refused = ask("turns", "--purge")
     assert refused.code == 1
     assert "2 messages would be purged" in refused.err
-    assert tell("turns", "--purge", "--older-than", "1d", "--yes") == {"purged": 1, "unreached": []}
+    assert tell("turns", "--purge", "--older-than", "1d", "--yes") == {"purged": 1, "actions": 0, "unreached": []}
     assert [one["role"] for one in tell("turns")["turns"]] == ["assistant"]
-    assert tell("turns", "--purge", "--yes") == {"purged": 1, "unreached": []}
+    assert tell("turns", "--purge", "--yes") == {"purged": 1, "actions": 0, "unreached": []}
     assert tell("turns")["turns"] == []
 
 
