@@ -83,3 +83,8 @@ def skip_space(text: str, at: int) -> int:
 
 def to_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
+
+
+def to_members(item: object, names: str) -> dict[str, Any]:
+    """Return attributes of an item as the members of their names. :param names: in order, with spaces between them"""
+    return {name: getattr(item, name) for name in names.split()}

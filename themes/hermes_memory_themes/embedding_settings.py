@@ -28,8 +28,6 @@ RANGES: dict[str, tuple[float, float]] = {"floor": (0.0, 1.0), "batch": (1, 512)
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    """The settings by which vectors are made."""
-
     provider: str = "auto"
     """`auto`: the endpoint when a URL is set, else a local model when one is installed, else none. `off`, `local`, `openai`
     (any endpoint of that form), `ollama`."""

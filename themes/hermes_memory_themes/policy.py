@@ -48,8 +48,6 @@ class SyncCarrier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ThemePolicy:
-    """The policy of one theme."""
-
     hot_chars: int = 10_000
     """Budget of the hot tier in notation characters."""
     injection_tokens: int = 180
@@ -369,13 +367,10 @@ def format_suggestion(name: str, names: Mapping[str, Any] | tuple[str, ...] | li
 
 @dataclass(frozen=True, slots=True)
 class TomlLines:
-    """Find the line of a table or a key."""
-
     path: Path
     text: str
 
     def error(self, place: tuple[str, ...], key: str | None, message: str) -> PolicyError:
-        """Return the error for that place, with its line number."""
         return PolicyError(
             f"{self.path}, line {self.number(place, key)}: {message}", ".".join((*place, key or "")).strip(".")
         )

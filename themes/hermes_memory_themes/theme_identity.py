@@ -42,8 +42,6 @@ CHATS = ("-dm", "-group", "-channel", "-thread", "-forum", "-room")
 
 
 class ThemeKind(StrEnum):
-    """What kind of identity a theme is."""
-
     DEFAULT = "default"
     THEME = "theme"
     WORKER = "worker"
@@ -100,6 +98,14 @@ def normalise_theme(name: str) -> ThemeName:
     if len(theme) > MAX_THEME:
         raise ThemeError(f"a theme's name has at most {MAX_THEME} characters, {theme[:30]!r}… has {len(theme)}", name)
     return ThemeName(theme)
+
+
+def find_normal_form(name: str) -> ThemeName | None:
+    """Return a name as `normalise_theme` does; None where it can be no theme."""
+    try:
+        return normalise_theme(name)
+    except ThemeError:
+        return None
 
 
 def classify_theme(theme: str) -> ThemeKind:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 
 class RecoverableApp(Protocol):
-    """What recovery reads from the app and sets in it."""
-
     was_touched: bool
     toasts: deque[ToastMessage]
     memory: Memory | None

@@ -56,8 +56,6 @@ class ToolCall:
 
 
 class SessionCalls:
-    """Gathers the calls of one session from its documents."""
-
     def __init__(self, host: str) -> None:
         self._form: dict[str, Any] = load_host(host).get("actions", {})
         self._calls: dict[str, ToolCall] = {}

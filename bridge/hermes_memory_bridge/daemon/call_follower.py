@@ -16,8 +16,6 @@ LOOK_S = 0.2
 
 
 class NoBridgeRunning(StoreError):
-    """No running bridge reports the calls of this store."""
-
     code = "bridge.unreachable"
 
 

@@ -100,8 +100,6 @@ READ_LOG_DELAY_S = 2.0
 
 
 class Daemon:
-    """A running bridge."""
-
     def __init__(self, paths: BridgePaths, settings: DaemonSettings) -> None:
         self.paths = paths
         self.settings = settings

@@ -21,8 +21,6 @@ LOOK_S = 0.2
 
 
 class JsonLogFormatter(logging.Formatter):
-    """Format a record as one JSON document."""
-
     def format(self, record: logging.LogRecord) -> str:
         """Format `at` (UTC), `level`, `logger`, `message`, and `error` with its traceback when there is one."""
         document = {

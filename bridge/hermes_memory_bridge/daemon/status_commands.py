@@ -18,6 +18,7 @@ from hermes_memory_bridge.toolkit.arguments import (
     parse_text_argument,
 )
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.errors import ArgumentError, UnknownSession
 
 COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -109,13 +110,6 @@ class StatusCommands:
             "theme": connection.theme,
             "session": name,
             "title": connection.session_title(name),
-            "client": connection.client,
-            "pid": connection.pid,
-            "credential": connection.credential,
-            "transport": connection.transport,
-            "connected_at": connection.connected_at,
-            "calls": counts.calls,
-            "calls_per_minute": counts.calls_per_minute,
-            "reads": counts.reads,
-            "writes": counts.writes,
+            **to_members(connection, "client pid credential transport connected_at"),
+            **to_members(counts, "calls calls_per_minute reads writes"),
         }

@@ -9,8 +9,6 @@ Floats = Sequence[float]
 
 
 class Embedder(Protocol):
-    """A source of vectors."""
-
     name: str
     """Of the model, as answers say it."""
     batch: int

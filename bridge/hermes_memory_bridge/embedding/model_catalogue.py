@@ -26,8 +26,6 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueModel:
-    """A model that can be installed."""
-
     name: str
     languages: str
     licence: str

@@ -41,8 +41,6 @@ PATH_FIELDS = ("folder", "transcript")
 
 
 class HookEvent:
-    """One event of one session of a host."""
-
     host: str
     event: str
     session = ""

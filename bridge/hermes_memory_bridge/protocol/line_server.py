@@ -49,8 +49,6 @@ SdkLines = Callable[[Connection, MemoryObjectReceiveStream[bytes], framing.Batch
 
 
 class LineServer:
-    """Serve the connections of one line socket."""
-
     def __init__(self, agents: ConnectionRegistry, command: Command, uid: int, most: int) -> None:
         """:param command: answers a control command and its arguments, sent instead of the protocol
         :param uid: the user whose processes may connect

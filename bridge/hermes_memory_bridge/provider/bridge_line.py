@@ -114,7 +114,6 @@ class BridgeLine:
             self.bridge = None
 
     def drop(self) -> None:
-        """Drop a broken connection."""
         if self.bridge is not None:
             self.bridge.close()
             self.bridge = None

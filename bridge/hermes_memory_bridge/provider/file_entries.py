@@ -136,7 +136,6 @@ def to_fact_lines(entry: str, kind: str) -> list[str]:
 
 
 def is_notation_line(line: str) -> bool:
-    """Check whether a line is a fact already."""
     match = NOTATION.fullmatch(line)
     return bool(match and match[3].strip() and 0 < len(match[2].strip()) <= MAX_TARGET)
 
@@ -149,7 +148,6 @@ def find_line_head(line: str) -> str:
 
 
 def find_line_content(line: str) -> str:
-    """Return the content of a fact's line."""
     match = NOTATION.fullmatch(line)
     assert match is not None
     return match[3].strip()

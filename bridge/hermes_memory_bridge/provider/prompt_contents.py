@@ -70,7 +70,6 @@ class PromptContents:
         return any(is_part(content, text) and (is_telling or needed <= set(WORD.findall(text))) for text in self._prose)
 
     def has_text(self, text: str) -> bool:
-        """Check whether a text stands there."""
         comparable = to_comparable(text)
         return any(is_part(comparable, other) for other in self._prose)
 

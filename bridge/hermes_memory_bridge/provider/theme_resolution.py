@@ -6,8 +6,7 @@ call every one `hermes`.
 
 from __future__ import annotations
 
-from hermes_memory_themes.theme_errors import ThemeError
-from hermes_memory_themes.theme_identity import DEFAULT, normalise_theme
+from hermes_memory_themes.theme_identity import DEFAULT, find_normal_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,14 +16,6 @@ UNNAMED = frozenset({"", "default", "custom"})
 """What a host calls a profile that has no name of its own."""
 
 
-def normalize_theme_name(name: str) -> str | None:
-    """Normalise a theme's name; None when nothing is left of it, or it is too long."""
-    try:
-        return normalise_theme(name)
-    except ThemeError:
-        return None
-
-
 def find_profile_theme(theme: str | None, themes: Mapping[str, str], profile: str) -> str:
     """Return the theme of a profile, to which MEMORY.md and USER.md belong whoever talks to the agent.
 
@@ -32,15 +23,15 @@ def find_profile_theme(theme: str | None, themes: Mapping[str, str], profile: st
     :param themes: the user's choice for single profiles and session keys
     """
     if theme:
-        return normalize_theme_name(theme) or DEFAULT
+        return find_normal_form(theme) or DEFAULT
     if profile in themes:
-        return normalize_theme_name(themes[profile]) or DEFAULT
-    return DEFAULT if profile in UNNAMED else normalize_theme_name(profile) or DEFAULT
+        return find_normal_form(themes[profile]) or DEFAULT
+    return DEFAULT if profile in UNNAMED else find_normal_form(profile) or DEFAULT
 
 
 def find_session_theme(theme: str | None, themes: Mapping[str, str], profile: str, key: str) -> str:
     """Return the theme of a session, for its turns and its agent's writes. :param key: the gateway's session key"""
     if not theme and key:
         chosen = themes.get(key, key)
-        return normalize_theme_name(chosen) or find_profile_theme(theme, themes, profile)
+        return find_normal_form(chosen) or find_profile_theme(theme, themes, profile)
     return find_profile_theme(theme, themes, profile)

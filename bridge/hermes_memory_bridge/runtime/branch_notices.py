@@ -18,8 +18,6 @@ MOST_HEADS = 8
 
 @dataclass(slots=True)
 class WatchedRepository:
-    """A repository that agents work in."""
-
     heads: OrderedDict[str, ReaderHead] = field(default_factory=OrderedDict)
     """Where agents were seen last, by branch."""
     is_due: bool = True

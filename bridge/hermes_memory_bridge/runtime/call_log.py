@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.toolkit.arguments import Arguments
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.intake.detectors.secrets import find_secrets
 from hermes_memory_store.intake.intake import to_listed_name
 from hermes_memory_store.intake.spans import replace_text_spans
@@ -70,8 +71,6 @@ class CallSubject:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A logged tool call."""
-
     number: int
     """Increases by one with every call that this bridge answers."""
     at: int
@@ -102,17 +101,9 @@ class CallRecord:
     def as_dict(self, erased: Set[str], erased_at: int) -> dict[str, Any]:
         """Return the call as a JSON object, with `about`."""
         return {
-            "number": self.number,
-            "at": self.at,
-            "theme": self.theme,
-            "session": self.session,
-            "title": self.title,
-            "client": self.client,
-            "tool": self.tool,
+            **to_members(self, "number at theme session title client tool"),
             "about": self.about(erased, erased_at),
-            "outcome": self.outcome,
-            "hits": self.hits,
-            "ms": self.ms,
+            **to_members(self, "outcome hits ms"),
         }
 
 

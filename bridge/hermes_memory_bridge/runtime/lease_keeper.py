@@ -31,8 +31,6 @@ JUMP_S = 1.0
 
 
 class LeaseKeeper:
-    """Keep the leases of all connections of a bridge."""
-
     def __init__(
         self,
         worker: StoreWorker,
@@ -78,7 +76,7 @@ class LeaseKeeper:
         sessions = [session for connection in self.connections() for session in connection.alive(since)]
         if any(self._renewed.get(session.uid, since) <= since for session in sessions):
             # All at once, though only some are due: then they stay due together, and cost one commit.
-            if not await self._write_despite_errors(to_lease_renewal(sessions)):
+            if not await self._write_despite_errors(lambda store: store.sessions.renew(sessions)):
                 return  # who could not be renewed must not be judged
             self._renewed = dict.fromkeys((session.uid for session in sessions), now)
         if lost:
@@ -144,10 +142,6 @@ class LeaseKeeper:
 
 def to_lease_shift(by_ms: int) -> Callable[[Store], None]:
     return lambda store: store.sessions.shift_leases(by_ms)
-
-
-def to_lease_renewal(sessions: list[Session]) -> Callable[[Store], None]:
-    return lambda store: store.sessions.renew(sessions)
 
 
 def to_loss_mark(sessions: list[Session]) -> Callable[[Store], None]:

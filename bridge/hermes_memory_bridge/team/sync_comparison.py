@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.items.journal_receipt import ChainHead
 
 
@@ -37,17 +38,7 @@ class ThemeDifferences:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the differences as `sync verify --json` prints them."""
-        return {
-            "theme": self.theme,
-            "same": self.same,
-            "rows": self.rows,
-            "waiting": self.waiting,
-            "differ": self.differ,
-            "only_here": self.only_here,
-            "only_there": self.only_there,
-            "refused": self.refused,
-            "held_back": self.held_back,
-        }
+        return to_members(self, "theme same rows waiting differ only_here only_there refused held_back")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +59,6 @@ class JournalReport:
 
 @dataclass(frozen=True, slots=True)
 class SyncComparison:
-    """What `sync verify` finds."""
-
     themes: list[ThemeDifferences]
     journal: JournalReport | None = None
     """What the carrier tells of this machine's journal; None where it keeps nothing of it."""

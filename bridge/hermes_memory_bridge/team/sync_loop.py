@@ -202,7 +202,6 @@ class SyncLoop(ABC, Generic[ConnectionT]):
     # What other threads may call.
 
     def start(self) -> None:
-        """Start the thread, and return at once."""
         self._thread.start()
 
     def stop(self, within_s: float = 2.0) -> None:
@@ -441,7 +440,6 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         return SyncComparison(differences, self.compare_journal())
 
     def _find_shared_turn_themes(self) -> list[str]:
-        """Find the themes whose captured turns are synced."""
         store = self._reopen_store()
         return [shared.theme for shared in store.shared_turns.themes(store.sync.themes(self.carrier)) if shared.on]
 

@@ -50,7 +50,6 @@ class SyncOutcome:
 
 
 def to_theme_state(theme: str, state: TeamState) -> TeamState:
-    """Return the state to report when one theme is not synced."""
     return TeamState(state.name, f"theme {theme}: {state.words}")
 
 

@@ -55,12 +55,12 @@ from hermes_memory_bridge.team.sync_outcome import (
 )
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.shared_turns import ThemeSharing
 from hermes_memory_store.sync.wire_format import COUNTER_BITS, PullCursor, PullListing, SyncRow
 from hermes_memory_themes import SyncCarrier
+from hermes_memory_themes.theme_identity import find_normal_form
 
 log = logging.getLogger(__name__)
 
@@ -477,7 +477,6 @@ class SyncRun:
         return rows
 
     def _with_turns(self) -> list[ThemeSharing]:
-        """Return the themes whose captured turns are synced."""
         shared = self.store.shared_turns.themes(list(self.outcome.themes))
         if shared != self._sharing:
             self._sent_at = None

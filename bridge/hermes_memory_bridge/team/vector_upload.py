@@ -122,11 +122,9 @@ class VectorUpload:
         self._thread = threading.Thread(target=self._upload_until_stopped, name="team vectors", daemon=True)
 
     def start(self) -> None:
-        """Start the thread, and return at once."""
         self._thread.start()
 
     def stop(self, within_s: float = 2.0) -> None:
-        """Stop the thread at once."""
         self._stop.set()
         server = self._server
         if server is not None:

@@ -280,7 +280,7 @@ class Vault:
     def _take(self, base: str, secret: str, besides: Collection[str]) -> tuple[str, bool]:
         digest = self._digest(secret)
         key = self._names.get((base, digest))
-        if key is not None and key not in besides and self._is_listed(key):
+        if key is not None and key not in besides and (key in self._plain.read() or key in self._index.read()):
             return key, False
         number = self._numbers.get(base, 1) if not besides else 1
         while True:
@@ -318,9 +318,6 @@ class Vault:
         self._index.put(key, "keyring")
         self._digests[key] = self._digest(secret)
         return self._digests[key]
-
-    def _is_listed(self, key: str) -> bool:
-        return key in self._plain.read() or key in self._index.read()
 
     def _get(self, key: str) -> str | None:
         plain = self._plain.read().get(key)

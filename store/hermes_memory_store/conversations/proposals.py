@@ -245,7 +245,6 @@ def find_nouns(text: str) -> list[str]:
 
 
 def is_same(new: Notation, old: Notation | Fact) -> bool:
-    """Check whether two facts say the same."""
     words, old_words = words_of(new.content), words_of(old.content)
     numbers, shared = find_numbers(words), len(words & old_words)
     extra, old_extra = unmatched_words(new.target, old.target)

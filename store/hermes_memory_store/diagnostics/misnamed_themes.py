@@ -14,10 +14,10 @@ from hermes_memory_store.files.fact_restore import Restorer
 from hermes_memory_store.files.jsonl_format import PortableFact, parse_jsonl_line, theme_jsonl_lines
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import Mutation
-from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.model import HOLD_OPERATION, UNKNOWN_ORIGIN, Actor, ScopeStatus, Tier
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_themes import ThemeName
+from hermes_memory_themes.theme_identity import find_normal_form
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store

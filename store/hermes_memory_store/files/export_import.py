@@ -74,8 +74,6 @@ CHUNK = f"""
 
 @dataclass(frozen=True, slots=True)
 class LineError:
-    """A line that was not imported, and why."""
-
     line: int
     """Its number in the file, from 1."""
     error: errors.StoreError

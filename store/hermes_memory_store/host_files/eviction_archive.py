@@ -59,7 +59,6 @@ class EvictedEntry:
 
 
 def find_archive_file(home: Path) -> Path | None:
-    """Find the archive file of a profile, None when its host has none."""
     return next((path for place in PLACES if (path := home / place / FILE_NAME).is_file()), None)
 
 

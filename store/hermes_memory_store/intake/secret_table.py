@@ -26,8 +26,6 @@ class RuleFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SecretPattern:
-    """A pattern, and how its matches are judged."""
-
     judge: str
     """Names the function of `detectors/secrets.py` that tells which part of a match is a secret; `service` for gitleaks'."""
     pattern: str

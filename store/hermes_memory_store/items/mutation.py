@@ -145,7 +145,6 @@ class Mutation:
         )
 
     def new_uid(self) -> bytes:
-        """Create a uid for something this change makes."""
         return uids.new_uid(self.now)
 
     def insert_fact(

@@ -23,7 +23,7 @@ from hermes_memory_store.items.session_names import (
 from hermes_memory_store.model import Actor, FactFilter
 from hermes_memory_store.places.place_reading import format_seen_from
 from hermes_memory_themes import ThemeError, ThemeName, normalise_theme
-from hermes_memory_themes.theme_identity import DEFAULT
+from hermes_memory_themes.theme_identity import DEFAULT, find_normal_form
 
 UNSCOPED = ""
 """Label of the scope that holds a theme's facts without a scope. It never closes and is never listed."""
@@ -64,13 +64,6 @@ def to_theme_name(name: str) -> ThemeName:
         return normalise_theme(name)
     except ThemeError as error:
         raise errors.ThemeInvalid(error.message, error.value) from error
-
-
-def find_normal_form(name: str) -> ThemeName | None:
-    try:
-        return normalise_theme(name)
-    except ThemeError:
-        return None
 
 
 class Names:

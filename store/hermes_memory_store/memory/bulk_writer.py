@@ -82,8 +82,6 @@ class AcceptedFact(NamedTuple):
 
 
 class BulkWriter:
-    """Write many facts of one theme."""
-
     def __init__(
         self, db: Db, names: Names, journal: Journal, policies: Policies, tiers: Tiers, intake: Intake
     ) -> None:

@@ -716,8 +716,6 @@ def restore_rule(change: Mutation, row: FactRow) -> dict[str, Any] | None:
 
 
 def quarantined_only_rule(columns: Columns) -> Columns:
-    """Return the same rule, restricted to quarantined facts."""
-
     def checked(change: Mutation, row: FactRow) -> dict[str, Any] | None:
         if row.tier != Tier.QUARANTINED:
             raise errors.FactConflict(

@@ -15,7 +15,7 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items.journal import Journal, JournalEntry
-from hermes_memory_store.items.name_keys import Names, find_normal_form
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.project_rows import PLACES, project_key, to_project_name, write_place_choice
 from hermes_memory_store.model import PERSON, Actor, Fact, FactFilter, Millis
 from hermes_memory_store.places.place_reading import (
@@ -29,7 +29,7 @@ from hermes_memory_store.places.place_reading import (
 from hermes_memory_store.places.project_sighting import ProjectSighting, to_project
 from hermes_memory_store.projects.projects import Projects
 from hermes_memory_themes import Policies, ThemeName
-from hermes_memory_themes.theme_identity import DEFAULT, MAX_THEME, PERSONAL
+from hermes_memory_themes.theme_identity import DEFAULT, MAX_THEME, PERSONAL, find_normal_form
 
 NAMELESS_THEME = ThemeName("project")
 """Theme of a project whose name cannot be one."""

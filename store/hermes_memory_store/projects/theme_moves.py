@@ -198,8 +198,6 @@ class SplitGroup:
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """What a split would move, and leave."""
-
     source: ThemeName
     groups: tuple[SplitGroup, ...]
     left: tuple[tuple[Uid, str], ...]

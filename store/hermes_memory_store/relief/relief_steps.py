@@ -78,8 +78,6 @@ class KeptEntry:
 
 
 class ReliefSteps:
-    """One file during its relief."""
-
     def __init__(
         self, store: Store, theme: str, file: MemoryFile, text: str, target_pct: float, *, dry_run: bool
     ) -> None:

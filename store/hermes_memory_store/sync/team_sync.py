@@ -196,7 +196,6 @@ class TeamOutbox:
         return rows
 
     def pending_counts(self) -> dict[str, int]:
-        """Count the pending versions by theme."""
         shared, counts = self._tracking.themes(), self.unsent_counts()
         return {name: counts.get(name, 0) for name in shared}
 

@@ -109,8 +109,6 @@ class PullListing:
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """The result of applying pulled rows."""
-
     changed: int = 0
     conflicts: int = 0
     ignored: int = 0

@@ -9,8 +9,8 @@ from typing import Any
 
 from hermes_memory_store.hosts.waiting_records import erase_matching, list_texts
 from hermes_memory_store.intake.spans import FILLER, MARK, replace_text_spans, to_secret_placeholder
-from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.upkeep.erased_words import ErasedWords, PhraseSet, fold_phrase
+from hermes_memory_themes.theme_identity import find_normal_form
 
 
 def erase_words_from_waiting(store_path: str | os.PathLike[str], words: ErasedWords) -> int:

@@ -47,8 +47,6 @@ class OutdatedSubject:
 
 @dataclass(frozen=True, slots=True)
 class ChangeOutcome:
-    """What one change of the basket would do."""
-
     change: PendingChange
     rows: int
     """Rows of the journal; 0 when everything is so already."""
@@ -60,8 +58,6 @@ class ChangeOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ThemeContext:
-    """The context block of a theme and its cost."""
-
     lines: tuple[str, ...]
     """Without those that only count: how full the tier is, how many facts are left out."""
     tokens: int
@@ -70,8 +66,6 @@ class ThemeContext:
 
 @dataclass(frozen=True, slots=True)
 class BasketOutcome:
-    """What a basket would do."""
-
     changes: list[ChangeOutcome]
     contexts: list[tuple[ThemeContext, ThemeContext]]
     """Before and after, of each theme it touches."""

@@ -47,8 +47,6 @@ def to_subject(item: Fact | Scope) -> Subject:
 
 @dataclass(frozen=True, slots=True)
 class PendingAction:
-    """What may be gathered."""
-
     group: str
     """Of the actions of one group only the last counts for a fact: a fact that is archived after all is not cooled."""
     run: Callable[[Store, Sequence[Subject], str | None], object]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.common_options import CommandSettings
@@ -88,14 +89,9 @@ def foreign_report_json(report: ForeignImportReport, dry_run: bool) -> dict[str,
     """Return the report as JSON: the keys of an import of the program's own formats, plus further ones."""
     return {
         "from": report.kind,
-        "created": report.created,
-        "deduplicated": report.deduplicated,
-        "superseded": report.superseded,
+        **to_members(report, "created deduplicated superseded"),
         "skipped": report.skip_count,
-        "split": report.split,
-        "waiting": report.waiting,
-        "redated": report.redated,
-        "turns": report.turns,
+        **to_members(report, "split waiting redated turns"),
         "turns_deduplicated": report.turns_there,
         "purged": report.purged,
         "skips": [{"line": skip.place.line, "file": skip.place.file or None, "why": skip.why} for skip in report.skips],
@@ -103,17 +99,7 @@ def foreign_report_json(report: ForeignImportReport, dry_run: bool) -> dict[str,
             {"line": error.place.line, "file": error.place.file or None, **error.error.as_dict()}
             for error in report.errors
         ],
-        "mapping": [
-            {
-                "what": entry.what,
-                "becomes": entry.becomes,
-                "theme": entry.theme,
-                "scope": entry.scope,
-                "count": entry.count,
-                "example": entry.example,
-            }
-            for entry in report.mapping
-        ],
+        "mapping": [to_members(entry, "what becomes theme scope count example") for entry in report.mapping],
         "notes": report.notes,
         "dry_run": dry_run,
     }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.items.kinds import FACT, Form, to_file_value
 from hermes_memory_store.items.origin_rows import to_origin_words
 from hermes_memory_store.model import (
@@ -108,9 +109,7 @@ def gauge_json(gauge: Gauge) -> dict[str, Any]:
 
 def scope_json(scope: Scope) -> dict[str, Any]:
     return {
-        "uid": scope.uid,
-        "theme": scope.theme,
-        "label": scope.label,
+        **to_members(scope, "uid theme label"),
         "status": scope.status.value,
         "opened_at": format_iso_time(scope.opened_at),
         "closed_at": None if scope.closed_at is None else format_iso_time(scope.closed_at),
@@ -122,23 +121,13 @@ def scope_json(scope: Scope) -> dict[str, Any]:
 
 def session_json(session: Session) -> dict[str, Any]:
     return {
-        "uid": session.uid,
-        "theme": session.theme,
-        "name": session.name,
-        "client": session.client,
-        "pid": session.pid,
+        **to_members(session, "uid theme name client pid"),
         "status": session.status.value,
         "started_at": format_iso_time(session.started_at),
         "heartbeat_at": format_iso_time(session.heartbeat_at),
-        "lease_ms": session.lease_ms,
-        "turn": session.turn,
-        "scope": session.scope,
+        **to_members(session, "lease_ms turn scope"),
         "ended_at": None if session.ended_at is None else format_iso_time(session.ended_at),
-        "checkpoint": session.checkpoint,
-        "title": session.title,
-        "client_version": session.client_version,
-        "project": session.project,
-        "number": session.number,
+        **to_members(session, "checkpoint title client_version project number"),
     }
 
 
@@ -170,12 +159,7 @@ def change_json(change: Change) -> dict[str, Any]:
         "op": change.op,
         "before": journal_values_json(change.before),
         "after": journal_values_json(change.after),
-        "entity": change.entity,
-        "uid": change.uid,
-        "theme": change.theme,
-        "change": change.change,
-        "undoes": change.undoes,
-        "hash": change.hash,
+        **to_members(change, "entity uid theme change undoes hash"),
         "session_title": change.actor.title or None,
         "origin": origin_json(change.origin),
     }

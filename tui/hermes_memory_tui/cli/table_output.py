@@ -175,7 +175,7 @@ class RowPrinter:
         while some := list(itertools.islice(rows, ROWS_MEASURED)):
             cells = [[find_value(row, field) for field in self._fields] for row in some]
             if self._table is None:
-                headings = [to_heading(field) for field in self._fields]
+                headings = [field.rpartition(".")[2].replace("_", " ").removesuffix(" at") for field in self._fields]
                 self._table = TablePrinter(headings, cells, self._fields, all_columns=self._is_chosen)
             self._table.print(cells)
 
@@ -200,11 +200,6 @@ def find_value(row: Row, field: str) -> Any:
     for name in field.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
-
-
-def to_heading(field: str) -> str:
-    """Return the heading of a column: the last part of the field's name, in words."""
-    return field.rpartition(".")[2].replace("_", " ").removesuffix(" at")
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -83,8 +83,6 @@ hot_chars = 1040
 
 
 class DemoClock:
-    """A clock that the demo sets explicitly."""
-
     def __init__(self, now: int = NOW) -> None:
         self.now = Millis(now)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -148,3 +149,14 @@ class Question(Modal[str | None]):
 
 def to_content(line: Line) -> Content:
     return Content.assemble(line.label, line.value) if isinstance(line, LabelledText) else line
+
+
+def file_name_problem(name: str, *, is_new: bool = True) -> str | None:
+    """Return what is wrong with the name of a file to write, or None. :param is_new: whether nothing may have it yet"""
+    try:
+        path = Path(name).expanduser()
+        if path.exists() if is_new else path.is_dir():
+            return f"{path} exists; choose another name" if is_new else f"{path} is a folder; name a file in it"
+        return None if path.parent.is_dir() else f"no such folder: {path.parent}"
+    except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home
+        return f"not a file name: {getattr(error, 'strerror', None) or error}"

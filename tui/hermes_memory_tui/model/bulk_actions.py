@@ -25,8 +25,6 @@ MAX_DRY_RUN = 1_000
 
 @dataclass(frozen=True, slots=True)
 class BulkAction:
-    """An action that applies to facts."""
-
     word: str
     """The verb: `archive`."""
     done: str
@@ -62,8 +60,6 @@ def move_to_scope(label: str | None) -> BulkAction:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What an action would change."""
-
     act: BulkAction
     facts: int
     tiers: dict[Tier, int]

@@ -12,8 +12,6 @@ NEW_FACT = "new"
 
 
 class Drafts:
-    """The drafts of one memory file."""
-
     def __init__(self, memory: Memory, state: InspectorState) -> None:
         self._memory = memory
         self._state = state

@@ -35,8 +35,6 @@ WORD = re.compile(r'(?:"[^"]*"?|[^\s"])+')
 
 @dataclass(frozen=True, slots=True)
 class JournalFilter:
-    """The filter parsed from the line."""
-
     actor: str | None = None
     theme: str | None = None
     ops: tuple[str, ...] = ()

@@ -132,8 +132,6 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class FactDetails:
-    """A fact with its history and predecessors."""
-
     fact: Fact
     history: list[Change]
     chain: list[Fact]
@@ -641,22 +639,12 @@ class Memory:
     def close_scope(self, theme: str, label: str) -> ActionResult:
         """Close a scope; its hot facts become cold."""
         with self._person_store() as store:
-            changed = store.scopes.close(theme, label)
-        if not changed.seqs:
-            return ActionResult(f"scope {to_printable(label)} is already closed", back="")
-        return ActionResult(
-            f"scope {to_printable(label)} closed, {display_formats.pluralise(len(changed.uids), 'fact')} cooled"
-        )
+            return describe_scope_change(store.scopes.close(theme, label), label, "closed", "closed", "cooled")
 
     def reopen_scope(self, theme: str, label: str) -> ActionResult:
         """Reopen a scope; facts cooled by closing it become hot again."""
         with self._person_store() as store:
-            changed = store.scopes.reopen(theme, label)
-        if not changed.seqs:
-            return ActionResult(f"scope {to_printable(label)} is already open", back="")
-        return ActionResult(
-            f"scope {to_printable(label)} reopened, {display_formats.pluralise(len(changed.uids), 'fact')} warmed"
-        )
+            return describe_scope_change(store.scopes.reopen(theme, label), label, "open", "reopened", "warmed")
 
     def undo(self, theme: str | None = None) -> ActionResult:
         """Undo the newest change by the person that is still in effect in a theme, or in all. What agents changed since stays.
@@ -881,6 +869,13 @@ class Memory:
 
     def _scope_label(self, uid: str) -> str:
         return next((scope.label for scope in self.store.scopes.list() if scope.uid == uid), short_uid(uid))
+
+
+def describe_scope_change(changed: ChangeResult, label: str, state: str, done: str, moved: str) -> ActionResult:
+    name = f"scope {to_printable(label)}"
+    if not changed.seqs:
+        return ActionResult(f"{name} is already {state}", back="")
+    return ActionResult(f"{name} {done}, {display_formats.pluralise(len(changed.uids), 'fact')} {moved}")
 
 
 def left_note(reasons: Iterable[str]) -> str:

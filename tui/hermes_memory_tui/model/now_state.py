@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from hermes_memory_bridge.connect.hooks.host_states import HostState, list_host_states
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.journal.change_folds import ChangeFold, ChangeFolds
-from hermes_memory_store.model import Change, PressureLevel, Session, SessionStatus, ThemeSummary
+from hermes_memory_store.model import PressureLevel, Session, SessionStatus, ThemeSummary
 from hermes_memory_store.operations import find_operation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
@@ -279,12 +279,8 @@ def written_event(fold: ChangeFold, named: dict[int, str]) -> NowEvent:
         lead.theme,
         find_operation(verb).did or find_operation(verb).done,
         format_fold_subject(fold, change_subject(lead, named)),
-        find_fact_uid(lead),
+        lead.uid if lead.entity == "fact" and lead.op != "purge" else None,
     )
-
-
-def find_fact_uid(change: Change) -> str | None:
-    return change.uid if change.entity == "fact" and change.op != "purge" else None
 
 
 def given_event(record: ContextRecord) -> NowEvent:

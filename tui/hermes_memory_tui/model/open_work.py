@@ -25,8 +25,6 @@ class UnsavedText:
 
 @dataclass(frozen=True, slots=True)
 class OpenWork:
-    """What a person had open."""
-
     theme: str | None = None
     scope: str | None = None
     line: str = ""

@@ -10,8 +10,6 @@ FACTS = "facts"
 
 @dataclass(frozen=True, slots=True)
 class ViewEntry:
-    """A view as the strip and the palette list it."""
-
     name: str
     key: str
     title: str

@@ -288,7 +288,7 @@ class ListingScreen(MainPanes):
             changed = self.memory.poll_commits()
             if self.memory.files != file:
                 self._reload_replaced_file()
-            elif self._is_paused() or self._is_waiting_beneath():
+            elif self._is_paused() or (not self.is_current and time.monotonic() - self._followed_at < BENEATH_S):
                 self._missed |= changed
             elif changed or self._missed or self._trouble is not None:
                 self.follow_changes()
@@ -299,9 +299,6 @@ class ListingScreen(MainPanes):
         is_seen = self.is_current or len(self.table.keys) <= listing_updates.LONG
         if self._stale and is_seen and time.monotonic() >= self._read_again_at and not self._is_reading():
             self.read_listing()
-
-    def _is_waiting_beneath(self) -> bool:
-        return not self.is_current and time.monotonic() - self._followed_at < BENEATH_S
 
     def _is_paused(self) -> bool:
         app: Any = self.app

@@ -25,8 +25,6 @@ from hermes_memory_tui.widgets.view_strip import ViewStrip
 
 
 class PaneColumn(Vertical):
-    """Panes one below the other."""
-
     BLANK = True
 
 

@@ -23,7 +23,7 @@ from hermes_memory_store.memory_tests.memory_case import CaseStart, MemoryCase, 
 from hermes_memory_store.notation.memory_spec import line_pattern
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.dialogs.picker import NEW, Picker
-from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.dialogs.question import Question, file_name_problem
 from hermes_memory_tui.model.memory_test_file import case_file_places, find_case_file
 from hermes_memory_tui.widgets.lists.pick_list import Choice
 
@@ -94,7 +94,9 @@ def ask_file(screen: MemoryScreen, draft: CaseDraft, choice: str) -> None:
         return
     path = find_case_file(screen.memory.path) or case_file_places(screen.memory.path)[0] / FILE_NAME
     lines = [Content(line) for line in to_printable_lines(format_case(case))]
-    question = Question("add the test", lines, type_in="file", start=str(path), check=case_file_problem)
+    question = Question(
+        "add the test", lines, type_in="file", start=str(path), check=partial(file_name_problem, is_new=False)
+    )
     screen.ask_then(question, partial(append_to_file, screen, case))
 
 
@@ -133,17 +135,6 @@ def with_free_name(path: Path, case: MemoryCase) -> MemoryCase:
         number += 1
         name = f"{case.name} ({number})"
     return replace(case, name=name)
-
-
-def case_file_problem(name: str) -> str | None:
-    """Return what is wrong with the name of a file to add a test to, or None."""
-    try:
-        path = Path(name).expanduser()
-        if path.is_dir():
-            return f"{path} is a folder; name a file in it"
-        return None if path.parent.is_dir() else f"no such folder: {path.parent}"
-    except (OSError, RuntimeError, ValueError) as error:
-        return f"not a file name: {getattr(error, 'strerror', None) or error}"
 
 
 def to_printable_lines(text: str) -> Sequence[str]:

@@ -164,8 +164,6 @@ class InspectorState:
         self._change(lambda state: state.update(home=view))
 
     def set_grid_layout(self, view: str, layout: GridLayout) -> None:
-        """Save how the list of a view is left."""
-
         def put(state: dict[str, Any]) -> None:
             grids = state["grids"] if isinstance(state.get("grids"), dict) else {}
             state["grids"] = grids | {view: asdict(layout)}

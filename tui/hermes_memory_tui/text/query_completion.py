@@ -29,8 +29,6 @@ ValueSource = Callable[[str, str], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The completions available at the cursor."""
-
     start: int
     """Where in the line it begins; it ends at the cursor."""
     texts: tuple[str, ...]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 
 from hermes_memory_store.system import filesystem
-from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.dialogs.question import Question, file_name_problem
 from hermes_memory_tui.model.memory import ActionResult
 from hermes_memory_tui.system.inspector_state import GridLayout
 from hermes_memory_tui.text.display_formats import pluralise
@@ -120,7 +120,6 @@ class ListTools:
     # Export
 
     def ask_file(self) -> None:
-        """Ask for a file name, and write what is shown to it."""
         rows = pluralise(self._grid.row_count, "row")
         lines = [Content(f"{rows} as shown. .md is a table, .csv and .jsonl are data.")]
         start = f"hermes-memory-{self._name}.md"
@@ -145,17 +144,6 @@ class ListTools:
 
 
 def find_export_problem(name: str) -> str | None:
-    """Return what is wrong with the name of a file to write the list to, or None."""
     if Path(name).suffix not in EXPORTS:
         return f"the name ends with {', '.join(EXPORTS[:-1])} or {EXPORTS[-1]}"
     return file_name_problem(name)
-
-
-def file_name_problem(name: str) -> str | None:
-    try:
-        path = Path(name).expanduser()
-        if path.exists():
-            return f"{path} exists; choose another name"
-        return None if path.parent.is_dir() else f"no such folder: {path.parent}"
-    except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home
-        return f"not a file name: {getattr(error, 'strerror', None) or error}"

@@ -51,7 +51,6 @@ class PagedView(BaseView[P], Generic[P]):
         yield self.filter
 
     def reload_first_page(self) -> None:
-        """Load the first page of a new listing."""
         self._pages = 1
         self.grid.cursor = 0
         self.reload()

@@ -54,8 +54,6 @@ class ScopesData:
 
 
 class ScopesView(BaseView[ScopesData]):
-    """One row per scope."""
-
     NAME = "scopes"
     TITLE_OF_LIST = "scopes"
     BINDING_GROUP_TITLE = "Scopes"
@@ -431,7 +429,6 @@ def similar_scope_lines(scope: Scope, scopes: Sequence[Scope]) -> Sequence[Line]
 
 
 def find_rename_problem(scope: Scope, scopes: Sequence[Scope], label: str) -> str | None:
-    """Return why a scope cannot have this label, or None."""
     if label != scope.label and any(peer.theme == scope.theme and peer.label == label for peer in scopes):
         return f"scope {to_printable(label)} exists; type another name, or esc and m to merge into it"
     return label_problem(label)

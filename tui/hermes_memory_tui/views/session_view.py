@@ -121,21 +121,22 @@ class SessionView(BaseView[SessionActivity]):
 
     def draw(self, data: SessionActivity) -> None:
         now, kind = self.memory.now(), KINDS[self._kind]
-        events: list[tuple[int, GridRow]] = []
+        events: list[tuple[int, tuple[str, Any], tuple[GridCell, ...]]] = []
         if kind in ("all", "calls"):
-            events += [(call["at"], call_list_row(call, now)) for call in data.calls]
+            events += [(call["at"], ("call", call["number"]), call_cells(call)) for call in data.calls]
         if kind in ("all", "context"):
-            events += [(record.at, context_record_row(record, now)) for record in data.told]
+            events += [(record.at, ("context", record.id), context_cells(record)) for record in data.told]
         if kind in ("all", "writes"):
-            events += [(change.at, change_row(change, data.named, now)) for change in data.wrote]
+            events += [(row.at, ("write", row.seq), change_cells(row, data.named)) for row in data.wrote]
         if kind in ("all", "actions"):
-            events += [(action.at, action_row(action, now)) for action in data.done]
+            events += [(action.at, ("action", action.uid), action_cells(action)) for action in data.done]
         events.sort(key=lambda event: -event[0])
         self.grid.empty = ("No activity yet.", "", "calls, context and writes appear here live")
         is_cut = max(len(events) for events in (data.calls, data.told, data.wrote, data.done)) >= MAX_EVENTS
         more = f", the newest {MAX_EVENTS} of each kind" if is_cut else ""
         self.grid.set_subtitle(f"{kind} · {display_formats.format_count(len(events))}{more}")
-        self.grid.show([row for _, row in events])
+        ages = [GridCell(display_formats.format_age(at, now), "dim", value=now - at) for at, _, _ in events]
+        self.grid.show([GridRow(key, (age, *cells)) for age, (_, key, cells) in zip(ages, events, strict=True)])
 
     def action_kind(self, step: int) -> None:
         self._kind = (self._kind + step) % len(KINDS)
@@ -294,7 +295,7 @@ class SessionView(BaseView[SessionActivity]):
         confirm_end_session(self, self.data.session if self.data is not None else self._session)
 
 
-def call_list_row(call: dict[str, Any], now: int) -> GridRow:
+def call_cells(call: dict[str, Any]) -> tuple[GridCell, ...]:
     hits = call.get("hits")
     outcome = (
         call["outcome"]
@@ -303,54 +304,38 @@ def call_list_row(call: dict[str, Any], now: int) -> GridRow:
         if hits is not None
         else "ok"
     )
-    return GridRow(
-        ("call", call["number"]),
-        (
-            GridCell(display_formats.format_age(call["at"], now), "dim", value=now - call["at"]),
-            GridCell("▸ call", "primary"),
-            GridCell(to_printable(call["tool"]), bold=True),
-            GridCell(to_printable(call.get("about") or "")),
-            GridCell(to_printable(outcome), "" if call["outcome"] == "ok" else "error"),
-        ),
+    return (
+        GridCell("▸ call", "primary"),
+        GridCell(to_printable(call["tool"]), bold=True),
+        GridCell(to_printable(call.get("about") or "")),
+        GridCell(to_printable(outcome), "" if call["outcome"] == "ok" else "error"),
     )
 
 
-def context_record_row(record: ContextRecord, now: int) -> GridRow:
-    return GridRow(
-        ("context", record.id),
-        (
-            GridCell(display_formats.format_age(record.at, now), "dim", value=now - record.at),
-            GridCell("● context", "hot"),
-            GridCell(to_printable(record.kind)),
-            GridCell(to_printable(record.why or "")),
-            GridCell(display_formats.pluralise(len(record.facts), "fact"), "dim"),
-        ),
+def context_cells(record: ContextRecord) -> tuple[GridCell, ...]:
+    return (
+        GridCell("● context", "hot"),
+        GridCell(to_printable(record.kind)),
+        GridCell(to_printable(record.why or "")),
+        GridCell(display_formats.pluralise(len(record.facts), "fact"), "dim"),
     )
 
 
-def change_row(change: Change, names: dict[int, str], now: int) -> GridRow:
-    return GridRow(
-        ("write", change.seq),
-        (
-            GridCell(display_formats.format_age(change.at, now), "dim", value=now - change.at),
-            GridCell("✎ write", "warning"),
-            GridCell(change_text.change_verb(change), change_text.change_ink(change), name=True),
-            GridCell(change_subject(change, names)),
-            GridCell(f"#{change.seq}", "dim"),
-        ),
+def change_cells(change: Change, names: dict[int, str]) -> tuple[GridCell, ...]:
+    return (
+        GridCell("✎ write", "warning"),
+        GridCell(change_text.change_verb(change), change_text.change_ink(change), name=True),
+        GridCell(change_subject(change, names)),
+        GridCell(f"#{change.seq}", "dim"),
     )
 
 
-def action_row(action: Action, now: int) -> GridRow:
-    return GridRow(
-        ("action", action.uid),
-        (
-            GridCell(display_formats.format_age(action.at, now), "dim", value=now - action.at),
-            GridCell("» action", "accent"),
-            GridCell(action.kind),
-            GridCell(to_printable(" ".join(action.what.split()))),
-            GridCell(action.outcome, "error" if action.error is not None else "dim"),
-        ),
+def action_cells(action: Action) -> tuple[GridCell, ...]:
+    return (
+        GridCell("» action", "accent"),
+        GridCell(action.kind),
+        GridCell(to_printable(" ".join(action.what.split()))),
+        GridCell(action.outcome, "error" if action.error is not None else "dim"),
     )
 
 

@@ -294,8 +294,6 @@ class FilterLine(Vertical):
 
 
 class FactFilterLine(FilterLine):
-    """The search line over the facts."""
-
     INPUT = FactSearchInput
 
     def __init__(self) -> None:

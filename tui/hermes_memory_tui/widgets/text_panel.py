@@ -41,8 +41,6 @@ LEAST = 12
 
 
 class TextPanel(VerticalScroll):
-    """A panel with a title and lines."""
-
     BINDING_GROUP_TITLE = "Text"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll_down", "Down", id="pages.down", tooltip="Scroll down", show=False),
@@ -68,7 +66,6 @@ class TextPanel(VerticalScroll):
 
     @property
     def plain(self) -> str:
-        """The text without styles."""
         return "\n".join(line.plain for line in self.lines)
 
     def show(self, title: str, lines: Sequence[Line], *, of: object = None) -> None:

@@ -82,7 +82,6 @@ def rewrite_purged(dsn: str, *, always: bool = False) -> RewriteResult:
 
 
 def count_purged(conn: psycopg.Connection[Any]) -> int:
-    """Return how many rows were ever purged."""
     row = conn.execute(PURGED_ROWS).fetchone()
     assert row is not None
     return int(row[0])

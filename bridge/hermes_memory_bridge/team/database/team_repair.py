@@ -64,8 +64,6 @@ TOO_LARGE = f"SELECT id::text FROM hm.item WHERE {IS_TOO_LARGE} ORDER BY id"
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """What was found and mended."""
-
     counters: list[str]
     """Themes whose counters were behind their rows, or far ahead of them."""
     stamped: list[str]

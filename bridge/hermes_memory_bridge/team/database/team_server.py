@@ -198,8 +198,6 @@ class RowPage:
 
 
 class TeamServer:
-    """A connected team database."""
-
     def __init__(self, dsn: str, *, listen: bool = True) -> None:
         """Connect.
 

@@ -152,7 +152,6 @@ def to_clock_skew_state(offset_ms: int) -> TeamState | None:
 
 
 def to_wrong_version_state(present: int, own: int) -> TeamState:
-    """Return the state for a schema of another version."""
     if present < own:
         return TeamState(
             "old schema", f"the team database is at version {present}, this program needs {own}: `team migrate`"

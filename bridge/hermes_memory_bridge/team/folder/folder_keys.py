@@ -178,7 +178,6 @@ class FolderKeys:
 
 
 def seal_key(theme: str, key: ThemeKey, passphrase: str) -> dict[str, str]:
-    """Encrypt a key under a passphrase."""
     salt, nonce = os.urandom(16), os.urandom(12)
     sealed = make_cipher(derive_wrapping_key(passphrase, salt)).encrypt(nonce, key.secret, theme.encode())
     return {"salt": salt.hex(), "nonce": nonce.hex(), "sealed": sealed.hex()}
@@ -189,5 +188,4 @@ def derive_wrapping_key(passphrase: str, salt: bytes) -> ThemeKey:
 
 
 def to_key_name(theme: str) -> str:
-    """Return the name of a theme's key in the vault."""
     return f"folder-key:{theme}"

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from hermes_memory_bridge.trust.vault import replace_private_file
 from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_store.compact_json import to_members
 
 SETTINGS = "folder.json"
 
@@ -47,8 +48,6 @@ class FolderSettings:
 
 @dataclass(slots=True)
 class OwnSegment:
-    """A segment that this machine wrote."""
-
     size: int
     """Rows and turns."""
     is_written: bool = False
@@ -59,8 +58,6 @@ class OwnSegment:
 
 @dataclass(slots=True)
 class ThemeState:
-    """What this machine knows of one theme in one folder."""
-
     file: Path
     folder: str = ""
     """Name of the folder."""
@@ -114,12 +111,7 @@ class ThemeState:
         for name in list(self.gone)[:-MOST_GONE]:
             del self.gone[name]
         document: dict[str, Any] = {
-            "folder": self.folder,
-            "machine": self.machine,
-            "next": self.next,
-            "seq": self.seq,
-            "turns": self.turns,
-            "offers": self.offers,
+            **to_members(self, "folder machine next seq turns offers"),
             "own": {name: [segment.size, segment.is_written, segment.is_read] for name, segment in self.own.items()},
             "read": sorted(self.read),
             "gone": list(self.gone),

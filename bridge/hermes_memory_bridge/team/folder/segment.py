@@ -283,7 +283,6 @@ def parse_segment_turn(
     origin: Any,
     teammate: str | None,
 ) -> SyncRow:
-    """Convert the columns of a turn."""
     if {type(uid), type(node), type(role), type(content)} != TEXT or type(erased) is not bool or type(at) is not int:
         raise ValueError("a value of another type")
     by = teammate if isinstance(teammate, str) else f"{find_author(author, writer, node)}/{node[:8]}"

@@ -81,8 +81,6 @@ class FolderProblem:
 
 @dataclass(slots=True)
 class ThemeExchange:
-    """The exchange of one theme, again and again."""
-
     store: Store
     theme: str
     key: ThemeKey
@@ -145,7 +143,7 @@ class ThemeExchange:
 
     def _adopt(self, folder: str) -> None:
         """Begin anew where this is another folder than the store was exchanged with, or the store is older than the notes."""
-        cursor, token = self.store.sync.inbox.cursor(self.theme), self._token(folder)
+        cursor, token = self.store.sync.inbox.cursor(self.theme), Uid(str(uuid.uuid5(uuid.UUID(folder), self.key.tag)))
         if self.state.folder == folder:
             if cursor.mark_token == token and self.state.seq <= cursor.seq:
                 return
@@ -179,10 +177,6 @@ class ThemeExchange:
         self.state.seq = 0
         self.state.save()
         self.store.sync.inbox.apply(self.theme, [], cursor=PullCursor(0, 0, token))
-
-    def _token(self, folder: str) -> Uid:
-        """Return what the store knows a folder by."""
-        return Uid(str(uuid.uuid5(uuid.UUID(folder), self.key.tag)))
 
     def _look_for_missed(self, folder: SharedFolder, listed: Mapping[str, FileStamp], *, at_once: bool) -> None:
         """Offer everything again when segments of this machine are gone or damaged for good.

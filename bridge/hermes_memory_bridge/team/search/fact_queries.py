@@ -158,7 +158,6 @@ def compute_other_similarities(
 
 
 def format_pgvector(vector: Sequence[float]) -> str:
-    """Format a vector for PostgreSQL."""
     return "[" + ",".join(f"{value:.9g}" for value in vector) + "]"
 
 

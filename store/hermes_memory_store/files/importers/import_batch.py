@@ -57,8 +57,6 @@ about something done must not close a scope here, nor hide a fact."""
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """The position of an item in its source."""
-
     line: int
     """Number of the line, or of the row of a database, from 1."""
     file: str = ""

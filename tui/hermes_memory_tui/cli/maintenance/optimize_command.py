@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.relief.file_relief import FileReliefReport, relieve_files, undo_relief
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import is_store_missing
@@ -88,10 +89,7 @@ def file_report_json(file: FileReliefReport) -> dict[str, Any]:
     return {
         "before": round(file.before_pct, 1),
         "after": round(file.after_pct, 1),
-        "diff": file.diff,
-        "migrated": file.migrated,
-        "abbreviated": file.abbreviated,
-        "removed": file.removed,
+        **to_members(file, "diff migrated abbreviated removed"),
         "kept": [str(entry) for entry in file.kept],
         "why": file.why,
         "backup": None if file.copy is None else str(file.copy),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_memory_store.clock import format_iso_time, parse_duration, system_clock
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.errors import ArgumentError, NothingToUndo, QueryError
 from hermes_memory_store.hosts.capture_settings import keep_history, open_capture_switch
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
@@ -219,13 +220,10 @@ def plan_json(plan: HistoryPlan) -> dict[str, Any]:
             }
             for (host, project), group in plan.groups.items()
         ],
-        "known": plan.known,
-        "sampled": plan.sampled,
-        "masked": plan.masked,
-        "held": plan.held,
+        **to_members(plan, "known sampled masked held"),
         "skipped": [{"host": file.host, "path": file.path, "reason": file.reason} for file in plan.skipped],
     }
 
 
 def report_json(report: HistoryReport) -> dict[str, int]:
-    return {name: getattr(report, name) for name in ("sessions", "messages", "actions", "refused", "proposed")}
+    return to_members(report, "sessions messages actions refused proposed")

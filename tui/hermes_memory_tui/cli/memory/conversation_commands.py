@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import format_iso_time, parse_duration, system_clock
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.find.recall import SessionHit, list_session_hits
 from hermes_memory_store.model import Turn
@@ -143,11 +144,7 @@ def print_sessions(hits: Sequence[SessionHit]) -> None:
 
 def conversation_turn_json(turn: Turn, score: float | None) -> dict[str, Any]:
     return {
-        "uid": turn.uid,
-        "theme": turn.theme,
-        "session": turn.session,
-        "role": turn.role,
-        "content": turn.content,
+        **to_members(turn, "uid theme session role content"),
         "at": format_iso_time(turn.at),
         "score": score,
         "session_title": turn.title,

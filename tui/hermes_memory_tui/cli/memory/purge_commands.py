@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import parse_duration
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.errors import ArgumentError, shorten_value
 from hermes_memory_store.intake.spans import find_mark_names
 from hermes_memory_store.model import FactPurgePlan, PurgePlan, Tier
@@ -116,9 +117,7 @@ def print_purge(
                 "facts": [fact.uid for fact in plan.facts],
                 "versions": plan.versions,
                 "turns": [turn.uid for turn in plan.turns],
-                "records": plan.records,
-                "backups": plan.backups,
-                "team_rows": plan.team_rows,
+                **to_members(plan, "records backups team_rows"),
                 "others": [fact.uid for fact in plan.others],
                 "lasting": list(plan.lasting),
             }

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.intake.intake import RULE_SOURCE
 from hermes_memory_store.items.tier_columns import PROPOSED
@@ -156,10 +157,7 @@ def explain_finding(rule: str) -> str:
 
 def finding_json(finding: PastFinding) -> dict[str, Any]:
     return {
-        "kind": finding.kind,
-        "uid": finding.uid,
-        "theme": finding.theme,
-        "rule": finding.rule,
+        **to_members(finding, "kind uid theme rule"),
         "why": explain_finding(finding.rule),
         "text": finding.text,
         "change": finding.seq,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.errors import InputError, SecretUnconfirmed, StoreError, UnsafeText
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.intake.spans import to_secret_placeholder
@@ -134,11 +135,7 @@ def write_result_json(result: WriteResult) -> dict[str, Any]:
         "tier": result.fact.tier.value,
         "closed": list(result.closed),
         "parts": [part.uid for part in result.parts],
-        "relief": {
-            "merged": result.relief.merged,
-            "cooled": result.relief.cooled,
-            "archived": result.relief.archived,
-        },
+        "relief": to_members(result.relief, "merged cooled archived"),
         "changes": list(result.seqs),
         "masked": list(result.masked),
         "unkept": result.unkept,

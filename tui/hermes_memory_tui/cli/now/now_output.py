@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.terminal_output import cell_width, print_gauge, print_hanging
 from hermes_memory_tui.model.now_state import NowEvent, NowState
@@ -63,10 +64,7 @@ def state_json(state: NowState) -> dict[str, Any]:
         "agents": [
             {
                 "session": agent.session.name,
-                "title": agent.session.title,
-                "theme": agent.session.theme,
-                "client": agent.session.client,
-                "project": agent.session.project,
+                **to_members(agent.session, "title theme client project"),
                 "branch": agent.branch or None,
                 "status": agent.session.status.value,
                 "calls": agent.calls,
@@ -96,10 +94,5 @@ def event_json(event: NowEvent) -> dict[str, Any]:
         "at": format_iso_time(event.at),
         "kind": event.key[0],
         "number": event.key[1],
-        "who": event.who,
-        "session": event.session,
-        "theme": event.theme,
-        "verb": event.verb,
-        "text": event.text,
-        "uid": event.uid,
+        **to_members(event, "who session theme verb text uid"),
     }
