@@ -143,6 +143,28 @@ def test_a_broken_row_is_named_and_the_rest_comes_in(store: Store, made: Path) -
     assert report.created == 8
 
 
+@pytest.mark.parametrize(
+    ("made", "statement", "place", "created"),
+    [
+        ("claude-mem", "UPDATE observations SET narrative = x'ff00' WHERE id IN (1, 2)", "observations, line 2", 10),
+        ("claude-mem", "UPDATE observations SET facts = x'ff00' WHERE id = 1", "observations, line 1", 9),
+        ("claude-mem", "UPDATE observations SET title = x'ff00' WHERE id = 2", "observations, line 2", 10),
+        ("claude-mem", "UPDATE user_prompts SET prompt_text = x'ff00'", "user_prompts, line 1", 11),
+        ("mcp-memory-service", "UPDATE memories SET content = x'ff00' WHERE id = 1", "memories, line 1", 6),
+        ("mcp-memory-service", "UPDATE memories SET tags = x'ff00' WHERE id = 1", "memories, line 1", 6),
+    ],
+    indirect=["made"],
+)
+def test_bytes_in_place_of_text_cost_their_row_alone(
+    store: Store, made: Path, statement: str, place: str, created: int
+) -> None:
+    with sqlite3.connect(made) as connection:
+        connection.execute(statement)
+    connection.close()
+    report = import_foreign_memory(store, made, theme="default")
+    assert ([str(error.place) for error in report.errors], report.created) == ([place], created)
+
+
 @pytest.mark.parametrize("made", ["claude-mem"], indirect=True)
 def test_a_database_of_another_version_says_what_it_lacks(store: Store, made: Path) -> None:
     with sqlite3.connect(made) as connection:

@@ -119,7 +119,7 @@ class History:
         """
         self._store = store
         self._wanted = wanted
-        self._sessions = [session for session in sessions if session.changed_at >= wanted.since]
+        self._sessions = [*sessions]
         self._switch = load_capture_switch(store.path)
         self._seen: dict[str, ProjectSighting] = {}
         self._may_keep = cache(lambda folder: may_capture(str(store.path), "", folder).allowed)
@@ -179,7 +179,10 @@ class History:
     def _choose(self, skipped: list[SkippedFile]) -> Iterator[tuple[DiskSession, str]]:
         """Yield the sessions that are wanted and may be kept, with the names of their projects."""
         here = self._sight(self._wanted.folder) if self._wanted.folder else None
+        refused: set[tuple[str, str]] = set()
         for disk in self._sessions:
+            if disk.changed_at < self._wanted.since:
+                continue
             seen = self._sight(disk.folder) if disk.folder else None
             project = "" if seen is None else seen.label
             if here is not None and (seen is None or not is_same_project(here, seen)):
@@ -187,10 +190,18 @@ class History:
             if self._wanted.project and self._wanted.project not in (project, seen and self._store.projects.find(seen)):
                 continue
             ruling = may_capture(str(self._store.path), "", disk.folder)
-            if not ruling.allowed:
-                skipped.append(SkippedFile(disk.host, disk.path, f"capture is {ruling.why}"))
-            else:
+            if ruling.allowed:
                 yield disk, project
+            elif (disk.host, disk.folder) not in refused:
+                refused.add((disk.host, disk.folder))
+                skipped.append(
+                    SkippedFile(disk.host, disk.folder or disk.path, f"its sessions: capture is {ruling.why}")
+                )
+
+    def list_projects(self) -> set[str]:
+        """Return the names of the projects of all sessions on disk, as the store and their folders have them."""
+        seen = [self._sight(folder) for folder in {disk.folder for disk in self._sessions if disk.folder}]
+        return {name for one in seen for name in (one.label, self._store.projects.find(one)) if name}
 
     def _sight(self, folder: str) -> ProjectSighting:
         if folder not in self._seen:

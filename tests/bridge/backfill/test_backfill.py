@@ -337,14 +337,18 @@ def test_pauses_folders_and_age_hold_for_what_was_said_before(tmp_path: Path, fo
         assert plan_for(store, tmp_path, Wanted(folder=folder))[1].messages == 2
         assert plan_for(store, tmp_path, Wanted(project="other"))[1].messages == 0
         (Path(folder) / ".hermes-memory-off").touch()
+        write_claude(tmp_path, folder, "said there, too", "answered there", name=ID.format(2))
         _, plan = plan_for(store, tmp_path)
-        assert (plan.messages, "off here" in plan.skipped[0].reason) == (0, True)
+        assert [(file.path, "its sessions: capture is off here" in file.reason) for file in plan.skipped] == [
+            (folder, True)
+        ]
+        assert plan.messages == 0
         (Path(folder) / ".hermes-memory-off").unlink()
         pause_capture(store.path, None)
         _, plan = plan_for(store, tmp_path)
         assert (plan.messages, "paused" in plan.skipped[0].reason) == (0, True)
         resume_capture(store.path)
-        assert plan_for(store, tmp_path)[1].messages == 2
+        assert plan_for(store, tmp_path)[1].messages == 4
 
 
 def test_an_order_that_comes_again_after_an_undo_is_what_the_journal_says(

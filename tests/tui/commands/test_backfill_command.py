@@ -28,7 +28,7 @@ def sessions(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_plan_creates_nothing_and_nobody_is_brought_in_unasked(ask: Ask, db: Path) -> None:
     plan = ask("backfill", "--dry-run").out
-    assert "Claude Code, shop: 1 session, 2 messages, 2026-03-01 to 2026-03-01" in plan
+    assert "Claude Code, shop: 1 session, 2 messages, 2026-03-01 to 2026-03-01, 2 KB\n" in plan
     assert "of 2 looked at, 0 would have secrets masked and 0 be kept from agents" in plan
     refused = ask("backfill")
     assert (refused.code, "pass --yes" in refused.err) == (2, True)
@@ -55,6 +55,10 @@ def test_projects_hosts_and_age_narrow_it(ask: Ask, tell: Tell, home: Path, monk
     monkeypatch.chdir(home / "shop")
     assert len(tell("backfill", "--dry-run", "--here")["plan"]) == 1
     assert ask("backfill", "--here", "--project", "shop").code == 1
+    unknown = ask("backfill", "--project", "nosuch", "--yes")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert "no project is called 'nosuch'; those of sessions on this disk: shop" in unknown.err
+    assert ask("backfill", "--project", "shop", "--since", "1d", "--yes").out.startswith("no sessions")
     assert "write a number and a unit" in ask("backfill", "--since", "soon").err
 
 

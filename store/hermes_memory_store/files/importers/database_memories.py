@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +17,37 @@ TABLES = {
 
 OBSERVATIONS = """
 SELECT o.id, o.type, o.title, o.project, o.created_at_epoch, fact.value AS content FROM observations AS o, json_each(
-    CASE WHEN NOT json_valid(coalesce(o.facts, '[]')) THEN '[null]'
+    CASE WHEN typeof(o.facts) = 'blob' THEN '[null]'
+    WHEN NOT json_valid(coalesce(o.facts, '[]')) THEN '[null]'
     WHEN json_array_length(coalesce(o.facts, '[]')) THEN o.facts
+    WHEN typeof(coalesce(o.narrative, o.text, o.title)) = 'blob' THEN '[null]'
     ELSE json_array(coalesce(o.narrative, o.text, o.title)) END) AS fact
 """
 """The facts of each observation, what it tells where it has none, and nothing where they cannot be read."""
 
 
+def find_text_rows(path: Path, taken: import_batch.ImportBatch, table: str, sql: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table; one with bytes in place of text is rejected. :raises OSError: as `query_database`"""
+    for row in map(dict, query_database(path, sql)):
+        column = next((name for name, value in row.items() if isinstance(value, bytes)), None)
+        if column is None:
+            yield row
+        else:
+            taken.add_rejection(import_batch.SourcePlace(row["id"], table), f"its {column} is binary data, not text")
+
+
 def read_claude_mem(path: Path, taken: import_batch.ImportBatch) -> None:
     """Read observations, summaries and prompts. :raises OSError: it cannot be read, or has other columns"""
-    for row in query_database(path, OBSERVATIONS):
-        take_text(taken, "observations", dict(row), row["title"] or row["type"])
+    for row in find_text_rows(path, taken, "observations", OBSERVATIONS):
+        take_text(taken, "observations", row, row["title"] or row["type"])
     for row in query_database(path, "SELECT *, learned, completed, next_steps, notes FROM session_summaries"):
         for part in ("learned", "completed", "next_steps", "notes"):
             if row[part]:
                 summary = {**row, "type": part, "content": row[part]}
                 take_text(taken, "session_summaries", summary, f"{row['request'] or 'session'}.{part}")
-    for row in query_database(
-        path, "SELECT *, prompt_text AS content, content_session_id AS session_id FROM user_prompts"
-    ):
-        engram.take_prompt(taken, import_batch.SourcePlace(row["id"], "user_prompts"), dict(row))
+    prompts = "SELECT *, prompt_text AS content, content_session_id AS session_id FROM user_prompts"
+    for row in find_text_rows(path, taken, "user_prompts", prompts):
+        engram.take_prompt(taken, import_batch.SourcePlace(row["id"], "user_prompts"), row)
 
 
 def take_text(taken: import_batch.ImportBatch, table: str, row: dict[str, Any], subject: str) -> None:
@@ -46,7 +58,8 @@ def take_text(taken: import_batch.ImportBatch, table: str, row: dict[str, Any], 
 
 def read_mcp_memory_service(path: Path, taken: import_batch.ImportBatch) -> None:
     """Read all memories, each about its first tag. :raises OSError: it cannot be read, or has other columns"""
-    for row in query_database(path, "SELECT *, content_hash, tags, memory_type AS type FROM memories"):
+    memories = "SELECT *, content_hash, tags, memory_type AS type FROM memories"
+    for row in find_text_rows(path, taken, "memories", memories):
         tags = [tag for tag in (row["tags"] or "").split(",") if tag.strip()]
         record = {**row, "id": row["content_hash"], "user_id": (tags or [row["type"] or "memory"])[0], "tags": tags}
         record["type"] = row["type"] if import_batch.guess_fact_type(row["type"]) else None

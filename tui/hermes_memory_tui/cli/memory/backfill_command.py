@@ -10,7 +10,7 @@ import click
 
 from hermes_memory_store.clock import format_iso_time, parse_duration, system_clock
 from hermes_memory_store.compact_json import to_members
-from hermes_memory_store.errors import ArgumentError, NothingToUndo, QueryError
+from hermes_memory_store.errors import ArgumentError, NothingToUndo, QueryError, shorten_value
 from hermes_memory_store.hosts.capture_settings import keep_history, open_capture_switch
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
@@ -119,7 +119,10 @@ def backfill_command(
             found.extend(find_git_sessions(folders, skipped if here else []))
         answer = load_capture_switch(settings.path()).actions if actions is None else actions
         is_asked = answer is None and is_at_terminal() and not (yes or dry_run or settings.as_json)
-        plan = History(store, wanted, found, reads_actions=is_asked or answer is True).plan()
+        history = History(store, wanted, found, reads_actions=is_asked or answer is True)
+        plan = history.plan()
+        if project and not (plan.sessions or plan.known):
+            require_project(store, project, history.list_projects())
     plan.skipped = [*skipped, *plan.skipped]
     report = HistoryReport()
     if not settings.as_json:
@@ -155,6 +158,15 @@ def backfill_command(
         keep_history(settings.path(), hosts, started if keep else 0)
 
 
+def require_project(store: Store, name: str, names: set[str]) -> None:
+    """Refuse a name that neither a session on disk nor the store knows. :param names: of the sessions' projects"""
+    with contextlib.suppress(QueryError):
+        names = {*names, store.projects.get(name).name}
+    if name not in names:
+        hint = f"those of sessions on this disk: {', '.join(sorted(names))}" if names else "no session here has one"
+        raise ArgumentError(f"no project is called {shorten_value(name)!r}; {hint}", name)
+
+
 def undo_backfill(settings: CommandSettings, store: Store, run: int, *, dry_run: bool, yes: bool = False) -> None:
     """Erase what a run brought, after a question."""
     from hermes_memory_bridge.backfill.history import HistoryPlan, HistoryReport
@@ -180,7 +192,8 @@ def print_plan(plan: HistoryPlan) -> None:
         where = to_printable(project) or "no project"
         counts = f"{format_quantity(group.sessions, 'session')}, {format_quantity(group.messages, 'message')}"
         counts = format_quantity(group.messages, "commit") if host == "git" else counts
-        click.echo(f"{load_host(host)['title']}, {where}: {counts}, {days}, {group.size / 1e6:,.1f} MB")
+        size = f"{group.size / 1e6:,.1f} MB" if group.size >= 1e6 else f"{max(1, round(group.size / 1e3))} KB"
+        click.echo(f"{load_host(host)['title']}, {where}: {counts}, {days}, {size}")
     if plan.sampled:
         click.echo(
             f"of {plan.sampled:,} looked at, {plan.masked:,} would have secrets masked and {plan.held:,} be kept from agents; "
