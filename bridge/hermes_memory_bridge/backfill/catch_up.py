@@ -10,7 +10,7 @@ import logging
 from functools import partial
 
 from hermes_memory_bridge.backfill.disk_sessions import DiskSession, find_disk_sessions
-from hermes_memory_bridge.backfill.history import QUIET_MS, History, HistoryReport, SaidMessage, Wanted
+from hermes_memory_bridge.backfill.history import History, HistoryReport, SaidMessage, Wanted
 from hermes_memory_bridge.connect.hosts import find_here
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.clock import DAY_MS
@@ -21,6 +21,9 @@ from hermes_memory_store.items.action_rows import Action
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
+
+QUIET_MS = 600_000
+"""How long a file must have been left alone: a session that goes on is read later."""
 
 MOST_AT_ONCE = 4
 """Messages of one write, for which others wait: content checks take longer than a write."""

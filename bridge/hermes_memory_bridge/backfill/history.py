@@ -42,8 +42,8 @@ from hermes_memory_themes.theme_identity import DEFAULT
 MOST_SAMPLED = 1_000
 """Messages, the newest, that a plan runs through the content checks: all of them would take as long as bringing them in."""
 
-QUIET_MS = 600_000
-"""How long a file must have been left alone: the last message of a session may still grow."""
+GROWING_MS, LONGEST_ANSWER_MS = 10_000, 600_000
+"""How lately a host wrote to a file whose last answer may still grow, and how lately that answer began."""
 
 MOST_CAPTURED = 100_000
 """Messages of one session, the newest, that are compared with those on disk."""
@@ -289,7 +289,8 @@ class History:
             of_disk = read_session(disk.host, disk.path, disk.name, calls) if disk.host != GIT else read_commits(disk)
             messages.extend(of_disk)
             changed_at = os.stat(disk.path).st_mtime_ns // 1_000_000 if disk.size else disk.changed_at
-            if messages and messages[-1].role == "assistant" and abs(now - changed_at) < QUIET_MS:
+            is_growing = abs(now - changed_at) < GROWING_MS and messages and messages[-1].role == "assistant"
+            if is_growing and now - (messages[-1].at or now) < LONGEST_ANSWER_MS:
                 skipped.append(SkippedFile(disk.host, disk.path, "its last answer may grow; run this again later"))
                 del messages[-1]
         except OSError as error:

@@ -20,7 +20,7 @@ from hermes_memory_bridge.backfill.history import History, HistoryPlan, HistoryR
 from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.runtime.connection_registry import purge_expired_data
 from hermes_memory_bridge.trust import Vault
-from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.clock import DAY_MS, format_iso_time
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import QueryError, StoreError
 from hermes_memory_store.find.recall import list_session_hits
@@ -412,27 +412,44 @@ def test_a_file_that_is_no_session_is_named_and_the_rest_goes_on(
     assert bring(store, tmp_path).messages == 2
 
 
-def test_an_answer_that_its_host_still_writes_waits_and_comes_in_once_whole(
+def test_an_answer_that_its_host_still_writes_waits_and_comes_in_once_whole(tmp_path: Path, folder: str) -> None:
+    clock = HandClock()
+
+    def touch() -> None:
+        os.utime(path, (clock() / 1000, clock() / 1000))
+
+    lines = claude_lines(folder, "which steps has the release", "First the tests.")
+    for line in lines:
+        line["timestamp"] = format_iso_time(clock())
+    path = tmp_path / ".claude" / "projects" / "-src" / f"{ID.format(1)}.jsonl"
+    write_lines(path, lines)
+    touch()
+    with Store.open(tmp_path / "memory.db", clock=clock) as store:
+        _, plan = plan_for(store, tmp_path)
+        assert [file.reason for file in plan.skipped] == ["its last answer may grow; run this again later"]
+        assert bring(store, tmp_path).messages == 1
+        rest = json.dumps(lines[-1] | {"message": {"role": "assistant", "id": "m1", "content": "Then the tag."}})
+        with path.open("a") as file:
+            file.write(rest[:40])
+        touch()
+        assert bring(store, tmp_path).messages == 0
+        with path.open("a") as file:
+            file.write(f"{rest[40:]}\n")
+        touch()
+        clock.forward(11_000)
+        bring(store, tmp_path)
+        assert said(store) == [
+            ("assistant", "First the tests.\nThen the tag."),
+            ("user", "which steps has the release"),
+        ]
+
+
+def test_the_last_answer_of_an_old_session_comes_in_whose_file_was_copied_just_now(
     store: Store, tmp_path: Path, folder: str
 ) -> None:
-    lines = claude_lines(folder, "which steps has the release", "First the tests.")
-    path = tmp_path / ".claude" / "projects" / "-src" / f"{ID.format(1)}.jsonl"
-    write_lines(path, lines).touch()
-    _, plan = plan_for(store, tmp_path)
-    assert [file.reason for file in plan.skipped] == ["its last answer may grow; run this again later"]
-    assert bring(store, tmp_path).messages == 1
-    rest = json.dumps(lines[-1] | {"message": {"role": "assistant", "id": "m1", "content": "Then the tag."}})
-    with path.open("a") as file:
-        file.write(rest[:40])
-    assert bring(store, tmp_path).messages == 0
-    with path.open("a") as file:
-        file.write(f"{rest[40:]}\n")
-    age(path)
-    bring(store, tmp_path)
-    assert said(store) == [
-        ("assistant", "First the tests.\nThen the tag."),
-        ("user", "which steps has the release"),
-    ]
+    write_claude(tmp_path, folder, "which steps has the release", "First the tests.")
+    (tmp_path / ".claude" / "projects" / "-src" / f"{ID.format(1)}.jsonl").touch()
+    assert bring(store, tmp_path).messages == 2
 
 
 @pytest.mark.parametrize(
