@@ -74,6 +74,36 @@ def test_neighbours_come_from_the_same_session_theme_and_role_only(store: Store)
     assert "Salaries rise." not in said(store, question)
 
 
+TALKS = {
+    "kiln": ("The kiln is in the studio.", "Glaze dries in the kiln.", "Bring an apron.", "Park outside.", "The class starts at nine."),
+    "gym": ("The gym is full.", "We row there.", "Nobody swims.", "Park inside.", "The class starts at noon."),
+}
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+@pytest.mark.parametrize("order", [("kiln", "gym"), ("gym", "kiln")])
+def test_of_like_turns_that_of_the_session_about_what_is_asked_comes_first(
+    store: Store, order: tuple[str, ...], is_damaged: bool
+) -> None:
+    for name in order:
+        session = store.sessions.open("default", name)
+        for content in TALKS[name]:
+            store.turns.add("default", "user", content, session=session)
+    if is_damaged:
+        with store.db.write_transaction() as conn:
+            conn.execute("DELETE FROM turns_text_data")
+    found = said(store, "When does the class about glaze and the kiln start?")
+    starts = [content for content in found if content.startswith("The class")]
+    assert starts[0] == "The class starts at nine."
+
+
+def test_a_turn_of_no_session_is_found_beside_those_of_sessions(store: Store) -> None:
+    for name in ("first", "second"):
+        store.turns.add("default", "user", "The kiln is hot.", session=store.sessions.open("default", name))
+    store.turns.add("default", "user", "We paid for the kiln and its glaze in May.")
+    assert said(store, "When did we pay for the kiln and its glaze?")[0].startswith("We paid")
+
+
 def test_what_the_one_who_is_named_said_comes_before_what_was_said_to_them(store: Store) -> None:
     store.turns.add("default", "user", "Bob: Ann, is the lake by the old mill nice")
     store.turns.add("default", "user", "Eve: lunch is at noon, as ever.")

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
@@ -55,6 +55,7 @@ from hermes_memory_store.find.ranking import (
     NEIGHBOUR_SHARE,
     Candidate,
     TurnRanking,
+    add_session_scores,
     inverse_document_frequency,
     rank_question,
     spread_scores,
@@ -148,6 +149,12 @@ HITS = (
     "SELECT rowid FROM turns_text WHERE turns_text MATCH ?1 AND rowid BETWEEN ?2 AND ?3{} ORDER BY rowid DESC LIMIT ?4"
 )
 
+STRETCHES = """
+    SELECT value, (SELECT min(id) FROM turns WHERE session_id = value), (SELECT max(id) FROM turns WHERE session_id = value)
+    FROM json_each(?)
+"""
+"""The first and the last turn of sessions; few turns of another stand between them."""
+
 OF_ORIGINS = " AND EXISTS (SELECT 1 FROM turns t WHERE t.id = turns_text.rowid AND t.origin_id IN ({}))"
 
 
@@ -165,6 +172,9 @@ NAMED_BY_FACTS = """
     SELECT f.target, f.origin_detail, o.session FROM facts f LEFT JOIN origins o ON o.id = f.origin_id
     WHERE f.theme_id = ? AND f.tier NOT IN ('withdrawn', 'quarantined') AND f.origin_detail LIKE '%"turns"%'
 """
+
+Postings: TypeAlias = list[list[int]]
+"""The turns of each word, oldest first."""
 
 
 class Turns:
@@ -632,7 +642,7 @@ class Turns:
         if look.question:
             add_synonyms(look)
         total = self.stands_for or max(1, high - low)
-        rarities, scores = self._score_turns(look, low, high, total, hits_sql)
+        rarities, scores, postings = self._score_turns(look, low, high, total, hits_sql)
         if look.question and not look.phrases and not look.excluded:
             order = add_neighbour_turns(scores, most, low, high)
         else:
@@ -660,6 +670,10 @@ class Turns:
                 read = (term for candidate in candidates for term in text_terms(candidate.content))
                 word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
         ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
+        if look.question:
+            sessions = {candidate.scope_id for candidate in ranked if candidate.scope_id}
+            stretches = {key: tuple(ends) for key, *ends in self._db.rows(STRETCHES, (json.dumps([*sessions]),))}
+            ranked = add_session_scores(ranked, postings, stretches)
         matched = max(scores.get(candidate.id, 0.0) for candidate in ranked) / (sum(rarities) or 1.0)
         scored = [(candidate.id, candidate.score) for candidate in ranked[:best]]
         turns = self._to_turns(rows[key][0] for key, _ in scored)
@@ -667,8 +681,9 @@ class Turns:
 
     def _score_turns(
         self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str
-    ) -> tuple[Sequence[float], dict[int, float]]:
-        """Return the weight of each word, and the total score of each turn; without the index from the turns themselves."""
+    ) -> tuple[Sequence[float], dict[int, float], Postings]:
+        """Return the weight of each word, the total score of each turn, and all turns of each word that is not too common;
+        without the index from the turns themselves."""
         if is_index_usable(self._db.conn, TURNS):
             try:
                 return self._score_by_index(look, low, high, total, hits_sql)
@@ -680,11 +695,11 @@ class Turns:
         for keys, rarity in zip(hits, rarities, strict=True):
             for key in keys[:POSTINGS]:
                 scores[key] = scores.get(key, 0.0) + rarity
-        return rarities, scores
+        return rarities, scores, [sorted(keys) for keys in hits if len(keys) < POSTINGS]
 
     def _score_by_index(
         self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str
-    ) -> tuple[Sequence[float], dict[int, float]]:
+    ) -> tuple[Sequence[float], dict[int, float], Postings]:
         rarities: list[float] = []
         scores: dict[int, float] = {}
         hits = [self._hits(look, word, low, high, hits_sql) for word in look.words]
@@ -715,7 +730,7 @@ class Turns:
             weight = rarities[at] * word.near_fit
             for key in {key for (key,) in near}.difference(key for (key,) in hits[at]):
                 scores[key] = scores.get(key, 0.0) + weight
-        return rarities, scores
+        return rarities, scores, [[key for (key,) in reversed(rows)] for rows in hits if len(rows) < POSTINGS]
 
     def _hits(self, look: QueryTerms, word: QueryTerm, low: int, high: int, hits_sql: str) -> Sequence[tuple[int]]:
         expression = f'"{word.text}" *' if word.is_character else word.expression()

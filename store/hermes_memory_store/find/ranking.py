@@ -6,10 +6,12 @@ FTS5's bm25() would read the whole list of every word for its document frequency
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from statistics import fmean
 
 from hermes_memory_store.find.query_terms import EXACT, QueryTerm, QueryTerms
 from hermes_memory_store.language.asked_times import find_months, has_time_expression, is_asking_when, is_within_months
@@ -42,6 +44,10 @@ COVERAGE = 0.1
 NEIGHBOUR_SHARE = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
 together is about the same thing."""
+
+SESSION_SHARE, SESSION_LENGTH = 0.4, 0.75
+"""How much of the best score the session that fits a question best lends to its turns, others in proportion; and BM25's b for
+sessions."""
 
 ANSWERED, ASKING = 0.6, 0.3
 """How much more of its score what asks lends to what was said next, its answer; and how much less it is worth itself."""
@@ -235,6 +241,34 @@ def add_neighbour_scores(scores: Mapping[int, float], among: Sequence[Candidate]
                 total[later.id] += (share + answered) * score
                 total[key] += share * scores[later.id]
     return total
+
+
+def add_session_scores(
+    candidates: Sequence[Candidate], postings: Sequence[Sequence[int]], stretches: Mapping[int, tuple[int, int]]
+) -> list[Candidate]:
+    """Add to ranked turns what their sessions lend, each taken as one text; return them best first, with the same average.
+
+    :param postings: the turns of each word, oldest first
+    :param stretches: the first and the last turn of each session; a turn of none is lent the average
+    """
+    if len(stretches) < 2:
+        return [*candidates]
+    lengths = [last - first + 1 for first, last in stretches.values()]
+    average, lent = fmean(lengths), dict.fromkeys(stretches, 0.0)
+    for keys in postings:
+        counts = [bisect_right(keys, last) - bisect_left(keys, first) for first, last in stretches.values()]
+        rarity = inverse_document_frequency(sum(map(bool, counts)), len(counts))
+        for session, count, length in zip(stretches, counts, lengths, strict=True):
+            dampened = SATURATION * (1 - SESSION_LENGTH + SESSION_LENGTH * length / average)
+            lent[session] += rarity * count / (count + dampened)
+    share = SESSION_SHARE * candidates[0].score / (max(lent.values()) or 1.0)
+    usual, before = fmean(lent.values()), sum(candidate.score for candidate in candidates)
+    for candidate in candidates:
+        candidate.score += share * lent.get(candidate.scope_id, usual)
+    scale = before / sum(candidate.score for candidate in candidates)
+    for candidate in candidates:
+        candidate.score *= scale
+    return sorted(candidates, key=to_rank)
 
 
 def spread_scores(scores: Mapping[int, float]) -> dict[int, float]:
