@@ -75,8 +75,8 @@ def test_neighbours_come_from_the_same_session_theme_and_role_only(store: Store)
 
 
 TALKS = {
-    "kiln": ("The kiln is in the studio.", "Glaze dries in the kiln.", "Bring an apron.", "Park outside.", "The class starts at nine."),
-    "gym": ("The gym is full.", "We row there.", "Nobody swims.", "Park inside.", "The class starts at noon."),
+    "kiln": "The kiln is in the studio.|Glaze dries in the kiln.|Bring an apron.|Park outside.|The class starts at nine.",
+    "gym": "The gym is full.|We row there.|Nobody swims.|Park inside.|The class starts at noon.",
 }
 
 
@@ -87,7 +87,7 @@ def test_of_like_turns_that_of_the_session_about_what_is_asked_comes_first(
 ) -> None:
     for name in order:
         session = store.sessions.open("default", name)
-        for content in TALKS[name]:
+        for content in TALKS[name].split("|"):
             store.turns.add("default", "user", content, session=session)
     if is_damaged:
         with store.db.write_transaction() as conn:
