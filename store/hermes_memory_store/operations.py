@@ -57,6 +57,7 @@ OTHER_OPERATIONS = {
     operation.word: operation
     for operation in (
         Operation("backfill", "brought in"),
+        Operation("propose", "proposed"),
         Operation("capture", "capture", leads=(("turn", 39),)),
         Operation("link", "linked"),
         Operation("import", "import", "imported"),

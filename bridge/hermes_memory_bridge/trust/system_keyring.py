@@ -92,7 +92,8 @@ class SystemKeyring:
             reason = error.message if isinstance(error, KeyringUnreachable) else describe_keyring_error(error)
             if not isinstance(error, keyring.errors.PasswordSetError | keyring.errors.PasswordDeleteError):
                 self._rest = self.clock() + REST_S, reason
-                log.warning("%s; it is asked again in %.0f s", reason, REST_S)
+                advice = "secrets stay masked, but their values can neither be stored nor read there"
+                log.warning("%s: %s; the next try is in %.0f s", reason, advice, REST_S)
             raise KeyringUnreachable(reason) from error
         self._rest = None
         return answer

@@ -89,6 +89,11 @@ def quarantined_columns(rule: str) -> dict[str, Any]:
     return {"tier": Tier.QUARANTINED.value, "cooled_by": QUARANTINE_PREFIX + rule}
 
 
+def is_proposed(words: Mapping[str, Any]) -> bool:
+    """Check whether a fact was proposed. :param words: the journal's, of what it was made as"""
+    return words.get("cooled_by") == f"{QUARANTINE_PREFIX}{PROPOSED}"
+
+
 def find_waiting_rule(row: FactRow) -> str | None:
     """Return the rule for which a fact waits for a person; None where it does not wait."""
     if row.tier != Tier.QUARANTINED or row.cooled_by is None:

@@ -38,6 +38,7 @@ from hermes_memory_store.items.name_keys import UNSCOPED, Names, to_theme_name
 from hermes_memory_store.items.origin_rows import require_turns_of_theme
 from hermes_memory_store.items.tier_columns import (
     FACTS_OF_CHAIN,
+    IS_PROPOSED,
     PROPOSED,
     archived_columns,
     cold_columns,
@@ -307,6 +308,10 @@ class Facts:
         """Return the quarantined facts of one theme or of all, newest first, at most 1,000. :raises UnknownTheme:"""
         now = self._journal.now(self._db.conn)
         return load_quarantine(self._db, self._names, self._intake.policies, theme, now)
+
+    def count_proposed(self, theme: str) -> int:
+        sql = f"SELECT count(*) FROM facts WHERE theme_id = (SELECT id FROM themes WHERE name = ?) AND {IS_PROPOSED}"
+        return int(self._db.value(sql, (theme,)))
 
     def approve(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Approve quarantined facts: from now on they stand, by the rules of a write.

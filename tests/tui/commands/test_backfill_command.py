@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.clock import system_clock
+from hermes_memory_store.store import Store
+from hermes_memory_tui.model.now_state import read_events
+from hermes_memory_tui.text.display_formats import author_name
 from tests.bridge.backfill.test_actions import claude_call, write_claude_calls
 from tests.bridge.backfill.test_backfill import ID, write_claude
 from tests.bridge.backfill.test_git_commits import commit, make_repository
@@ -60,6 +63,22 @@ def test_projects_hosts_and_age_narrow_it(ask: Ask, tell: Tell, home: Path, monk
     assert "no project is called 'nosuch'; those of sessions on this disk: shop" in unknown.err
     assert ask("backfill", "--project", "shop", "--since", "1d", "--yes").out.startswith("no sessions")
     assert "write a number and a unit" in ask("backfill", "--since", "soon").err
+
+
+def test_what_a_run_proposes_is_shown_as_proposed_by_it(ask: Ask, tell: Tell, home: Path, db: Path) -> None:
+    ask("write", "V[port]: 8443")
+    assert "proposed" not in tell("status")
+    write_claude(home, str(home / "shop"), "we use stripe as the payment provider, not adyen", name=ID.format(2))
+    ask("backfill", "--yes")
+    status = ask("status", "--theme", "shop").out
+    assert "\n1 fact proposed: hermes-memory-tui review\n" in status
+    assert tell("status", "--theme", "shop")["proposed"] == 1
+    assert "  propose    D[stripe.payment]" in ask("log", "--fold", "--theme", "shop").out
+    with Store.open(db) as store:
+        events, _ = read_events(store)
+        (waiting,) = store.facts.quarantine_queue("shop")
+    assert [(event.who, event.verb) for event in events if event.uid == waiting.fact.uid] == [("backfill", "proposed")]
+    assert author_name(waiting.fact) == "backfill"
 
 
 def test_commit_messages_come_in_where_they_are_asked_for(

@@ -31,7 +31,7 @@ def test_capture_is_switched_before_there_is_a_store(ask: Ask, db: Path) -> None
 
 def test_a_host_is_allowed(ask: Ask, db: Path) -> None:
     assert "allow one with: hermes-memory-tui capture on --host NAME" in ask("capture", "status").out
-    assert "hooks that may bring what is said: codex\n" in ask("capture", "on", "--host", "codex").out
+    assert "hosts whose hooks may capture messages: codex\n" in ask("capture", "on", "--host", "codex").out
     assert is_allowed(db, "codex")
     ask("capture", "off", "--host", "codex")
     assert not is_allowed(db, "codex")
@@ -40,12 +40,12 @@ def test_a_host_is_allowed(ask: Ask, db: Path) -> None:
 
 def test_hearing_tools_is_switched_and_shown_beside_it(ask: Ask, tell: Tell, db: Path) -> None:
     shown = ask("capture", "on", "--host", "codex", "--tools").out
-    assert "what tools and pages return is heard of: codex\nwhat you say to agents with hooks is digested, too" in shown
+    assert "what tools and pages return: codex\nto tell your words from theirs, the bridge keeps salted hashes" in shown
     assert may_capture(str(db), "codex", "", of_tools=True).allowed
     assert not is_allowed(db, "codex")
     assert tell("capture", "off", "--host", "codex", "--tools")["tools"] == {"codex": False}
     ask("pause")
-    assert "heard of: no host\nnothing is digested now" in ask("capture", "status").out
+    assert "return: no host\nwhile capture is stopped, nothing new is hashed" in ask("capture", "status").out
 
 
 def test_here_is_this_folder_and_below(ask: Ask, tell: Tell, db: Path, working_folder: Path) -> None:

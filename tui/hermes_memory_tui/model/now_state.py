@@ -274,7 +274,7 @@ def written_event(fold: ChangeFold, named: dict[int, str]) -> NowEvent:
     return NowEvent(
         lead.at,
         ("change", fold.first),
-        actor_name(lead.actor),
+        "backfill" if verb == "propose" else actor_name(lead.actor),
         lead.actor.name if lead.actor.kind == "session" else None,
         lead.theme,
         find_operation(verb).did or find_operation(verb).done,

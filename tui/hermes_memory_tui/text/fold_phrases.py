@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from hermes_memory_store.items.tier_columns import PROPOSED, is_proposed
 from hermes_memory_store.model import IMPORT, Tier, Way
 from hermes_memory_store.operations import find_operation
 from hermes_memory_store.safe_text import to_printable
@@ -26,8 +27,10 @@ def format_fold_verb(fold: ChangeFold) -> str:
         return "import"
     if is_backfill_fold(fold):
         return "backfill"
-    is_quarantined = lead.op == "create" and (lead.after or {}).get("tier") == Tier.QUARANTINED
-    return "quarantine" if is_quarantined else lead.op
+    after = lead.after or {}
+    is_quarantined = lead.op == "create" and after.get("tier") == Tier.QUARANTINED
+    held = "propose" if is_proposed(after) else "quarantine"
+    return held if is_quarantined else lead.op
 
 
 def format_fold_subject(fold: ChangeFold, subject: str) -> str:
@@ -85,7 +88,6 @@ def is_backfill_fold(fold: ChangeFold) -> bool:
 def explain_waiting(entry: QuarantinedFact) -> str:
     """Explain why a fact waits: "tells the reader to drop its instructions"."""
     from hermes_memory_store.intake.detector import explain_rule
-    from hermes_memory_store.items.tier_columns import PROPOSED
 
     if entry.why == PROPOSED:
         return PROPOSED

@@ -98,13 +98,17 @@ def print_capture_status(settings: CommandSettings) -> None:
     click.echo(to_printable(stopped or "capture is on here"))
     allowed = sorted(host for host, answer in switch.hosts.items() if answer)
     if allowed:
-        click.echo(f"hooks that may bring what is said: {to_printable(', '.join(allowed))}")
+        click.echo(f"hosts whose hooks may capture messages: {to_printable(', '.join(allowed))}")
     else:
-        click.echo("no host's hooks may bring what is said; allow one with: hermes-memory-tui capture on --host NAME")
+        click.echo("no host's hooks may capture messages; allow one with: hermes-memory-tui capture on --host NAME")
     heard = ", ".join(sorted(host for host, answer in switch.tools.items() if answer)) or "no host"
-    click.echo(f"what tools and pages return is heard of: {to_printable(heard)}")
-    whose = "nothing is digested now" if stopped else "what you say to agents with hooks is digested, too"
-    click.echo(f"{whose}: salted, in the bridge's memory, for the session, to tell your words from theirs")
+    click.echo(f"hosts whose hooks show the bridge what tools and pages return: {to_printable(heard)}")
+    if stopped:
+        click.echo("while capture is stopped, nothing new is hashed to tell your words from theirs")
+    else:
+        click.echo(
+            "to tell your words from theirs, the bridge keeps salted hashes of both in memory until the session ends"
+        )
     rule = "may be kept" if switch.actions else "is not kept; allow it with: hermes-memory-tui capture actions on"
     click.echo(f"what agents run, read and edit {rule}")
     read = sorted(host for host, until in switch.history.items() if until)

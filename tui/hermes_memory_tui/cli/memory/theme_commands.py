@@ -61,6 +61,7 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
         undecided = store.place_themes.is_undecided
         twins = store.projects.find_twins(project) if project else []
         strays = store.theme_split.count_strays(theme)
+        proposed = store.facts.count_proposed(theme)
         other_themes = {} if block.facts or block.left_out else store.place_themes.count_elsewhere(theme)
         sessions = [] if settings.past is not None else store.sessions.list(most_ended=MOST_SESSIONS)
         hosts = [] if settings.past is not None else list_host_states(store, sessions)
@@ -93,6 +94,7 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
                 **({"other_themes": other_themes} if other_themes else {}),
                 "exposed_entries": exposed,
                 **({"expiring": expiring} if expiring else {}),
+                **({"proposed": proposed} if proposed else {}),
                 **({"why": [reason_json(reason) for reason in reasons]} if show_reasons else {}),
             }
         )
@@ -104,6 +106,8 @@ def status_command(settings: CommandSettings, show_reasons: bool, exact: bool) -
         click.echo(f"{to_printable(stopped)}; `hermes-memory-tui capture status` says more")
     for line in [*exposed, *expiring, *(f"{state.host}: {state.describe(system_clock())}" for state in hosts)]:
         click.echo(to_printable(line))
+    if proposed:
+        click.echo(f"{format_quantity(proposed, 'fact')} proposed: hermes-memory-tui review")
     for twin in twins[:3]:
         way = to_printable(f"hermes-memory-tui projects --join {shlex.join((str(project), twin))}")
         click.echo(f"{to_printable(twin)} has the same first commit; if it is the same project: {way}")
