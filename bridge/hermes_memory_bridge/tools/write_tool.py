@@ -61,6 +61,7 @@ def memory_write(
     """Store one fact."""
     session = connection.session()
     theme = connection.choose_theme(find_target(content))
+    origin = find_named_origin(connection, session, turns) if theme == connection.theme else None
     try:
         result = connection.store.facts.write(
             theme,
@@ -70,7 +71,7 @@ def memory_write(
             session=session if theme == connection.theme else None,  # a session and its scopes are of one theme
             split=split,
             source=connection.source,
-            origin=find_named_origin(connection, session, turns) if theme == connection.theme else None,
+            origin=origin,
         )
     except MemoryFull as error:
         pct = connection.store.tiers.gauge(theme).pct
@@ -83,8 +84,11 @@ def memory_write(
         answer = to_quarantine_result(result.fact, result.suspicion)
         return replace(answer, text="\n".join([answer.text, *format_masked(connection, result)]))
     connection.store.fact_uses.note_written(session, result.fact)
+    lines = [format_write_result(result), *format_masked(connection, result)]
+    if origin is not None and not (result.created or set(origin.turns) <= {*result.fact.origin.turns}):
+        lines.append("turns: none added; the fact was there already and keeps the messages that it names")
     return ToolResult(
-        "\n".join([format_write_result(result), *format_masked(connection, result)]),
+        "\n".join(lines),
         {
             "uid": result.fact.uid,
             "status": result.status,

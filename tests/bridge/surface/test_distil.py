@@ -156,6 +156,17 @@ def test_a_long_message_is_cut_and_no_line_of_it_looks_like_another(store: Store
     assert f"\n{forged}" not in text
 
 
+async def test_a_repeated_fact_says_that_it_takes_no_more_messages(db: Path) -> None:
+    with Store.open(db) as store:
+        first, second, *_ = say_much(store, 100)
+    async with agent(db, "auto") as client:
+        for turns, is_told in (([first], False), ([first], False), ([first, second], True), ([], False)):
+            text = await ask(client, "memory_write", content="V[shard.3.host]: db-3", turns=turns)
+            assert ("turns: none added" in text) is is_told
+    with Store.open(db) as store:
+        assert find_fact(store, "shard.3.host").origin.turns == (first,)
+
+
 def find_fact(store: Store, target: str) -> Fact:
     return store.facts.page(FactFilter(theme="default", target=target)).facts[0]
 

@@ -81,6 +81,20 @@ def test_what_a_run_proposes_is_shown_as_proposed_by_it(ask: Ask, tell: Tell, ho
     assert author_name(waiting.fact) == "backfill"
 
 
+def test_a_session_that_does_not_answer_is_not_offered_beside_a_fact_that_does(
+    ask: Ask, tell: Tell, home: Path
+) -> None:
+    write_claude(home, str(home / "shop"), "which provider hosts the staging machine", name=ID.format(2))
+    write_claude(home, str(home / "shop"), "payment of the invoice fails", name=ID.format(3))
+    ask("backfill", "--yes", "--no-propose")
+    ask("write", "D[payments]: we use stripe as the payment provider, not adyen", "--theme", "shop")
+    shown = ask("recall", "ask", "which payment provider do we use?", "--theme", "shop").out
+    assert "stripe" in shown
+    assert "--resume" not in shown
+    document = tell("recall", "ask", "which port is the shop on?", "--theme", "shop")
+    assert [hit["resume"] for hit in document["by_session"]] == [f"claude --resume {ID.format(1)}"]
+
+
 def test_commit_messages_come_in_where_they_are_asked_for(
     ask: Ask, tell: Tell, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

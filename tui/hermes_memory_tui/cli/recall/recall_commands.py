@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from hermes_memory_store.context.given import NOTHING_TOUCHES, Given, GivenItem
-from hermes_memory_store.find.recall import list_session_hits
+from hermes_memory_store.find.question_gate import is_touched
+from hermes_memory_store.find.recall import is_plain_question, list_session_hits
 from hermes_memory_store.memory_tests.case_file import read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseRunner
 from hermes_memory_store.memory_tests.evidence_curve import BUDGETS, RecallCurve, measure_curve, to_questions
@@ -75,7 +76,8 @@ def recall_ask_command(
             nearest=None if make_nearest is None else make_nearest(line),
             ranked_by=None if make_nearest is None else make_nearest.ranked_by,
         )
-        sessions = list_session_hits(store.host_sessions, [item.turn for item in answer.items], line)
+        answering = [item.turn for item in answer.items if is_answer(item, line)]
+        sessions = list_session_hits(store.host_sessions, answering, line)
     if settings.as_json:
         beside = {"by_session": [hit.to_data() for hit in sessions]} if sessions else {}
         print_document(given_json(answer, budget) | beside)
@@ -90,6 +92,12 @@ def recall_ask_command(
     click.echo(f"{answer.tokens} of {budget} tokens, by {answer.ranked_by}", err=True)
     if answer.note:
         click.echo(f"note: {answer.note}", err=True)
+
+
+def is_answer(item: GivenItem, question: str) -> bool:
+    """Check whether a turn answers by itself, by its words or its meaning: beside a fact that does, any may be given."""
+    is_near = any(reason.name == "meaning" for reason in item.reasons) or not is_plain_question(question)
+    return item.turn is not None and (is_near or is_touched(question, [("", item.turn.content)]))
 
 
 def print_given(answer: Given, show_reasons: bool) -> None:
