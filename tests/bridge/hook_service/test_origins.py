@@ -51,8 +51,12 @@ def write(db: Path, *events: dict[str, Any], notation: str = NOTATION) -> Fact:
 
 
 def run_hook_program(places: BridgePaths, payload: dict[str, Any]) -> None:
-    """Report what a tool returned as Claude Code's hook does, and wait until the bridge has looked at it."""
-    words = [sys.executable, "-c", RUN, "claude-code", "tool", "--db", places.store]
+    """Report what a tool returned as Claude Code's hook does, and wait until the bridge has looked at it.
+
+    On a busy machine a hook ends before it has reported: its limit is that of a host that waits, and nobody waits here.
+    """
+    limits = f"from hermes_memory_bridge.hook_program.without_bridge import LIMITS_S; LIMITS_S['tool'] = {PATIENCE_S}"
+    words = [sys.executable, "-c", f"{limits}; {RUN}", "claude-code", "tool", "--db", places.store]
     home = environment(Path(places.store).parent)
     subprocess.run(words, input=json.dumps(payload), text=True, timeout=PATIENCE_S, check=True, env=home)
     send_event(places, "tool", tool="Read", page="none", folder=payload["cwd"], capture=True)  # one after the other
