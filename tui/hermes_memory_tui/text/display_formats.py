@@ -7,17 +7,7 @@ from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
 
-from hermes_memory_store.model import (
-    PERSON,
-    Actor,
-    Fact,
-    PressureLevel,
-    ScopeStatus,
-    SessionStatus,
-    ThemeSummary,
-    Tier,
-    Way,
-)
+from hermes_memory_store.model import Actor, Fact, PressureLevel, ScopeStatus, SessionStatus, ThemeSummary, Tier, Way
 from hermes_memory_store.safe_text import pluralise as pluralise
 from hermes_memory_store.safe_text import to_printable
 
@@ -129,7 +119,7 @@ def actor_name(actor: Actor) -> str:
 
 def author_name(fact: Fact) -> str:
     """Return the name of a fact's author for display; of one from the team the role that brought it, and its agent."""
-    if fact.origin.way is Way.HISTORY and fact.actor == PERSON:
+    if fact.origin.way is Way.HISTORY and fact.actor.kind == "person":
         return "backfill"  # it proposed what somebody had said
     if fact.origin.teammate is None:
         return actor_name(fact.actor)
