@@ -328,4 +328,4 @@ async def test_what_a_host_deletes_soon_needs_the_person(tmp_path: Path) -> None
     async with inspecting(tmp_path / "memory.db") as pilot:
         view: Any = await opened(pilot, "now")
         await until(pilot, lambda: any("Claude Code deletes 1 session" in row.key for row in view.attention.rows))
-        assert "1 not kept here: `hermes-memory-tui backfill` brings them in" in screen_text(pilot)
+        await until_shown(pilot, "of which nothing is kept here: `hermes-memory-tui backfill` brings them in")
