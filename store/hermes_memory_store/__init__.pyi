@@ -14,6 +14,7 @@ from hermes_memory_store.diagnostics.doctor import examine_store as examine_stor
 from hermes_memory_store.errors import AmbiguousSession as AmbiguousSession
 from hermes_memory_store.errors import AmbiguousUid as AmbiguousUid
 from hermes_memory_store.errors import ArgumentError as ArgumentError
+from hermes_memory_store.errors import BackfillUnconfirmed as BackfillUnconfirmed
 from hermes_memory_store.errors import Conflict as Conflict
 from hermes_memory_store.errors import ContentTooLong as ContentTooLong
 from hermes_memory_store.errors import DiskFull as DiskFull

@@ -53,6 +53,7 @@ DOOR = re.compile(
 """A function that takes what only the intake makes, or asks it itself."""
 
 RECORDS = {
+    "action_rows.keep_actions": "what `mask_action` masked, of which no agent is given anything",
     "name_keys.Names.actor": "names of sessions, imports and teammates, which passed the intake",
     "name_keys.Names.recorded_theme": "a theme's name, which `normalise_theme` made",
     "origin_rows.insert_origin_record": "repeats a transaction log whose chain covers it",

@@ -11,6 +11,7 @@ from hermes_memory_store.conversations.turn_rows import MAX_TURN
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import InputError, UnsafeText
 from hermes_memory_store.files.export_import import export_jsonl, import_jsonl
+from hermes_memory_store.find import ranking
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep.backup import create_backup
@@ -240,3 +241,14 @@ def test_what_follows_a_nul_is_kept_and_found(store: Store) -> None:
     assert kept.content == "the words before  and the zebra after it"
     assert store.db.value("SELECT substr(content, -8) FROM turns") == "after it"
     assert [hit.turn.content for hit in store.turns.search("ops", "zebra")] == [kept.content]
+
+
+def test_sessions_among_whose_turns_others_stand_lend_nothing_of_their_own() -> None:
+    def lent(stretches: dict[int, tuple[int, int]]) -> list[float]:
+        found = [ranking.Candidate(key, key // 10, "", "", "hot", 0, 0, score=1.0) for key in (10, 20, 30)]
+        ranking.add_session_scores(found, [[10, 11, 30]], stretches)
+        return [candidate.score for candidate in found]
+
+    apart = lent({1: (10, 14), 2: (20, 24), 3: (30, 34)})
+    assert apart[0] > apart[2] > apart[1]
+    assert lent({1: (10, 24), 2: (20, 28), 3: (30, 34)}) == [1.0, 1.0, 1.0]

@@ -249,8 +249,15 @@ def add_session_scores(
     """Add to ranked turns what their sessions lend, each taken as one text; return them best first, with the same average.
 
     :param postings: the turns of each word, oldest first
-    :param stretches: the first and the last turn of each session; a turn of none is lent the average
+    :param stretches: the first and the last turn of each session; a turn of none is lent the average, and so is one of a session
+        among whose turns stand those of another
     """
+    ordered, mixed, reached = sorted(stretches.items(), key=lambda item: item[1]), set[int](), 0
+    for (session, (_, last)), (following, (first, _)) in pairwise(ordered):
+        reached = max(reached, last)
+        if first <= reached:
+            mixed |= {session, following}
+    stretches = {session: ends for session, ends in ordered if session not in mixed}
     if len(stretches) < 2:
         return [*candidates]
     lengths = [last - first + 1 for first, last in stretches.values()]

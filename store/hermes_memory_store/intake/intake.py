@@ -57,6 +57,8 @@ WITHHELD_NAME = "(withheld: it reads like an instruction)"
 
 
 class Writer(Enum):
+    """Who writes through a store."""
+
     AGENT = "agent"
     PERSON = "person"
 

@@ -35,7 +35,7 @@ BROUGHT_BY = {
 }
 """As the captured turns that came the same way."""
 
-KEEP = """
+KEEP_ACTION = """
     INSERT INTO actions (uid, kind, what, folder, at, exit_code, duration_ms, error, host, kept_at, run, theme_id, session_id)
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, theme_id, id FROM sessions WHERE uid = ?12
     ON CONFLICT (uid) DO UPDATE SET (kind, what, folder, at, exit_code, duration_ms, error, kept_at, run, theme_id, session_id)
@@ -82,7 +82,7 @@ def keep_actions(db: Db, session: Session, host: str, actions: Iterable[Action],
     beside = host, now, run, uids.parse_uid(session.uid)
     rows = [(*mask_action(action), *beside) for action in actions]
     with db.write_transaction() as conn:
-        return sum(conn.execute(KEEP, row).rowcount for row in rows)
+        return sum(conn.execute(KEEP_ACTION, row).rowcount for row in rows)
 
 
 def list_actions(db: Db, session: Session, limit: int = -1) -> list[Action]:

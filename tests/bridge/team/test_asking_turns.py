@@ -14,6 +14,7 @@ from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_bridge.team.vector_upload import VectorUpload
 from hermes_memory_bridge.tools.recall_tools import recall_conversation
+from hermes_memory_store.find import ranking
 from hermes_memory_store.store import Store
 from tests.bridge.team import test_asking
 from tests.bridge.team.conftest import PARTITIONS, Database, admit_everything, migrate_openly
@@ -97,6 +98,8 @@ def talk(store: Store, count: int) -> None:
 async def test_the_team_answers_as_a_store_that_holds_what_was_said(
     ours: Machine, other: Machine, meaning: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # What a session lends to its turns is measured by how far they lie apart, which the team's answer does not tell.
+    monkeypatch.setattr(ranking, "SESSION_SHARE", 0.0)
     talk(ours.hub.store, 160)
     ours.exchange()
     if meaning:
