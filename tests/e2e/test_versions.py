@@ -154,7 +154,7 @@ def test_shim_client_hook_and_inspector_of_one_version_use_the_bridge_of_the_oth
         assert others.run(tmp_path, "-c", CLIENT, BridgePaths.of(db).http).split() == ["created", "1", "2"]
         assert bridge.list_contents(tmp_path) == {"redis by shim", "kafka by client, edited"}
         # Who opens the file itself must know all of it: a purge by 0.4.1 would not reach what agents ran.
-        opens = contextlib.nullcontext() if others is HERE else pytest.raises(AssertionError, match="store.too_new")
+        opens = contextlib.nullcontext() if others is HERE else pytest.raises(AssertionError, match=r"store\.too_new")
         with opens:
             assert others.list_contents(tmp_path) == {"redis by shim", "kafka by client, edited"}
 

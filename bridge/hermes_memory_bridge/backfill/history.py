@@ -289,7 +289,7 @@ class History:
             of_disk = read_session(disk.host, disk.path, disk.name, calls) if disk.host != GIT else read_commits(disk)
             messages.extend(of_disk)
             changed_at = os.stat(disk.path).st_mtime_ns // 1_000_000 if disk.size else disk.changed_at
-            is_growing = abs(now - changed_at) < GROWING_MS and messages and messages[-1].role == "assistant"
+            is_growing = abs(now - changed_at) < GROWING_MS and messages and not messages[-1].is_ended
             if is_growing and now - (messages[-1].at or now) < LONGEST_ANSWER_MS:
                 skipped.append(SkippedFile(disk.host, disk.path, "its last answer may grow; run this again later"))
                 del messages[-1]

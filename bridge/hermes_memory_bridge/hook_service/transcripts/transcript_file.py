@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -47,6 +48,8 @@ class TranscriptMessage:
     """The host's id of the message: lines with the same one are parts of it."""
     agent: str = ""
     """The id of a subagent; empty for the main agent."""
+    is_ended: bool = True
+    """Whether no other part of it can follow."""
 
 
 def parse_claude_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
@@ -61,7 +64,9 @@ def parse_claude_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
     if line.get("promptSource") == "system" or find_member(line, "origin.kind") not in (None, *PERSONS):
         return None
     name, agent = str(message.get("id") or ""), "sidechain" if line.get("isSidechain") else ""
-    return to_message(str(line["type"]), join_parts(message.get("content")), line, name, agent)
+    spoken = to_message(str(line["type"]), join_parts(message.get("content")), line, name, agent)
+    is_ended = line["type"] == "user" or message.get("stop_reason") is not None
+    return spoken if spoken is None else replace(spoken, is_ended=is_ended)
 
 
 def parse_codex_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
@@ -243,7 +248,7 @@ def join_messages(messages: list[TranscriptMessage]) -> list[TranscriptMessage]:
         if last is not None and message.name and (last.name, last.role) == (message.name, message.role):
             if message.text == last.text:  # Gemini CLI writes it again with the tools that it called
                 continue
-            joined[-1] = TranscriptMessage(last.role, f"{last.text}\n{message.text}", last.at, last.name, last.agent)
+            joined[-1] = replace(last, text=f"{last.text}\n{message.text}", is_ended=message.is_ended)
         else:
             joined.append(message)
     return joined
