@@ -51,8 +51,8 @@ class ToolCall:
             isinstance(duration.get(unit), int) for unit in ("secs", "nanos")
         ):  # Codex
             duration = duration["secs"] * 1_000 + duration["nanos"] // 1_000_000
-        lasted = round(duration) if isinstance(duration, int | float) and 0 <= duration < 1 << 62 else None
-        return exit_code if self.kind == "run" else None, lasted, (text or "failed") if has_failed else None
+        duration_ms = round(duration) if isinstance(duration, int | float) and 0 <= duration < 1 << 62 else None
+        return exit_code if self.kind == "run" else None, duration_ms, (text or "failed") if has_failed else None
 
 
 class SessionCalls:
@@ -69,10 +69,10 @@ class SessionCalls:
             for part in parts if isinstance(parts, list) else [parts]:
                 name = find_by_paths(part, rule["id"])
                 if isinstance(name, str) and (name in self._calls or self._begin(name, part, rule, document)):
-                    found = {key: find_by_paths(part, rule[key]) for key in RESULTS & rule.keys()}
-                    found |= {"text": to_ends(found.get("text")), "failed": to_failure(found.get("failed"))}
-                    known = self._calls[name].results
-                    known |= {key: value for key, value in found.items() if value is not None and key not in known}
+                    new = {key: find_by_paths(part, rule[key]) for key in RESULTS & rule.keys()}
+                    new |= {"text": to_ends(new.get("text")), "failed": to_failure(new.get("failed"))}
+                    results = self._calls[name].results
+                    results |= {key: value for key, value in new.items() if value is not None and key not in results}
 
     def _begin(self, name: str, part: dict[str, Any], rule: dict[str, str], document: dict[str, Any]) -> bool:
         """Note a call, if it is one of a tool that counts."""

@@ -255,10 +255,10 @@ def is_plain_question(question: str) -> bool:
 
 def has_touching(question: str, ranked: Sequence[RecallCandidate]) -> bool:
     """Check whether any of these touches a question, by its words or its meaning; what is meant literally does."""
-    if any(one.is_exact or (one.meaning or 0.0) >= LIKE for one in ranked) or not is_plain_question(question):
+    if not is_plain_question(question) or any(item.is_exact or (item.meaning or 0.0) >= LIKE for item in ranked):
         return bool(ranked)
-    facts = [(one.fact.target, one.fact.content) for one in ranked if one.fact is not None]
-    return is_touched(question, [*facts, *(("", one.turn.content) for one in ranked if one.turn is not None)])
+    facts = [(item.fact.target, item.fact.content) for item in ranked if item.fact is not None]
+    return is_touched(question, [*facts, *(("", item.turn.content) for item in ranked if item.turn is not None)])
 
 
 def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:
