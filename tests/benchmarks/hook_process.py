@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from hermes_memory_store.hosts.capture_settings import allow_capture
 from hermes_memory_store.store import Store
 from tests.benchmarks.timing import table
 from tests.bridge.running import bridge
@@ -76,7 +77,9 @@ def measure_pairs(event: str, db: Path, rounds: int) -> list[tuple[str, list[flo
             "prompt_id": str(number),
             "prompt": f"what of topic {number}",
         }
-        said = json.dumps(payload | {"hook_event_name": "UserPromptSubmit", "last_assistant_message": "done"}).encode()
+        payload |= {"hook_event_name": "UserPromptSubmit", "last_assistant_message": "done"}
+        call = {"tool_name": "Bash", "tool_input": {"command": f"make {number}"}, "tool_use_id": f"toolu_{number}"}
+        said = json.dumps(payload | call | {"error": "Exit code 2\nno rule", "duration_ms": 9}).encode()
         pair = timed_process(bare, said), timed_process(command, said)
         if number >= 0:
             floor.append(pair[0])
@@ -102,6 +105,7 @@ def main() -> None:
         with Store.open(db) as store:
             for number in range(options.facts):
                 store.facts.write("default", f"V[topic.{number}]: value {number} of topic {number}")
+        allow_capture(db, "claude-code", True, of_tools=True)
         rows = []
         with bridge(db):
             for busy in dict.fromkeys((0, options.busy)):

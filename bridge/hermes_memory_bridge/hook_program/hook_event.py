@@ -30,11 +30,13 @@ MOST_PIDS = 8
 
 TEXT_FIELDS = (
     "host", "event", "session", "source", "turn", "folder", "text", "transcript", "agent", "trigger", "reason", "version",
-    "theme", "tool", "page", "call",
+    "theme", "tool", "page", "call", "act", "subject", "place", "call_id",
 )  # fmt: skip
 
+LONG_FIELDS = ("text", "call", "subject")
 
-LONG_FIELDS = ("text", "call")
+ACTS = ("run", "read", "edit", "plan")
+"""What a tool may have done, where that counts: a listing is read, and a question to the person is a plan."""
 
 PATH_FIELDS = ("folder", "transcript")
 """What names a file stays as it is, whose name may be bytes that are no text."""
@@ -70,6 +72,19 @@ class HookEvent:
     """The address or the path that it read; empty where its call names none."""
     call = ""
     """The words of its call, which it may have repeated."""
+    act = ""
+    """What it did: one of `ACTS`, or empty."""
+    subject = ""
+    """Of a run the command, of what was read or edited the paths, one a line."""
+    place = ""
+    """The folder in which a command ran, where its call names one."""
+    call_id = ""
+    """The host's id of the call, as in its record of the session; empty where hooks are told none."""
+    exit: int | None = None
+    """The exit code of a run, where the host tells it."""
+    failed = False
+    duration: int | None = None
+    """Milliseconds."""
     pids: tuple[int, ...] = ()
     """Ids of the hook's ancestors, nearest first."""
     at = 0
@@ -85,6 +100,7 @@ class HookEvent:
     def to_wire(self) -> dict[str, Any]:
         document: dict[str, Any] = {name: getattr(self, name) for name in TEXT_FIELDS}
         document |= {"pids": list(self.pids), "at": self.at, "capture": self.capture}
+        document |= {"exit": self.exit, "failed": self.failed, "duration": self.duration} if self.act else {}
         if self.given is not None:
             document["given"] = self.given
         return document
@@ -108,13 +124,19 @@ def parse_hook_event(document: Mapping[str, Any]) -> HookEvent:
     }
     if texts.get("source") not in START_SOURCES:
         texts["source"] = ""
+    if texts.get("act") not in ACTS:
+        texts["act"] = ""
     pids, at, giving = document.get("pids"), document.get("at"), document.get("given")
+    exit_code, duration = document.get("exit"), document.get("duration")
     return HookEvent(
         host,
         event,
         **texts,
         pids=tuple(pid for pid in pids if is_natural(pid))[:MOST_PIDS] if isinstance(pids, list) else (),
         at=at if is_natural(at) else 0,
+        exit=exit_code if isinstance(exit_code, int) and is_natural(abs(exit_code)) else None,
+        failed=document.get("failed") is True,
+        duration=duration if is_natural(duration) else None,
         capture=document.get("capture") is True,
         given=parse_given(giving) if isinstance(giving, dict) else None,
     )
@@ -123,6 +145,15 @@ def parse_hook_event(document: Mapping[str, Any]) -> HookEvent:
 def to_utf8(value: object) -> object:
     """Return a value, of a text with halves of characters spelled out, which JSON can hold and nothing can store."""
     return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
+
+
+def to_text(value: Any, between: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        parts = (part.get("text") if isinstance(part, dict) else part for part in value)
+        return between.join(part for part in parts if isinstance(part, str))
+    return ""
 
 
 def cut_message(text: str) -> str:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import os
 
-from hermes_memory_bridge.hook_program.hook_event import MARK_ROOM, MOST_PIDS, MOST_TEXT, HookEvent, parse_hook_event
+from hermes_memory_bridge.hook_program.hook_event import (
+    MARK_ROOM,
+    MOST_PIDS,
+    MOST_TEXT,
+    HookEvent,
+    parse_hook_event,
+    to_text,
+)
 from hermes_memory_bridge.hook_program.host_dialects import (
     CALL_KEYS,
     EVENT_NAME_KEYS,
@@ -106,7 +113,10 @@ def to_hook_event(
     word = document["source"] or find_text(payload, EVENT_NAME_KEYS)[:100]
     document["source"] = SOURCE_WORDS.get(word, word) if event == "start" else ""
     if event == "tool":
+        from hermes_memory_bridge.hook_program.tool_acts import describe_act  # here, not above: other events need none
+
         call = find_call(payload)
+        document |= describe_act(host, payload, document["tool"], call, document["transcript"])
         document |= {"call": gather_text(call), "page": find_text(call, PAGE_KEYS) if isinstance(call, dict) else ""}
         text = next((text for key in RESULT_KEYS if (text := gather_text(payload.get(key)))), "")
     else:
@@ -127,15 +137,6 @@ def find_text(payload: Mapping[str, Any], keys: tuple[str, ...]) -> str:
             text = to_text(value, "\n").replace("\0", "")
         if text:
             return text
-    return ""
-
-
-def to_text(value: Any, between: str) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        parts = (part.get("text") if isinstance(part, dict) else part for part in value)
-        return between.join(part for part in parts if isinstance(part, str))
     return ""
 
 

@@ -5,7 +5,7 @@ client calls itself, in lower case; `entry`, `hooks`, `script`, `plugin` and `pe
 the bridge: `hosts.py`, `host_hooks.py`, `plugins/`, `host_permissions.py`); `answers`, how its hooks speak
 (`hook_program/host_dialects.py`); `habits`, what becomes of what a hook gives (`hook_service/host_habits.py`); `transcript`, the
 form of its record of a session (`hook_service/transcripts/transcript_file.py`); `actions`, the tools that count, and where its
-records tell of them (`backfill/tool_calls.py`); `rules_file`, its file of rules in a workspace;
+records tell of them (`hook_program/tool_acts.py`); `rules_file`, its file of rules in a workspace;
 `resume`, the command that goes on with the session ID. A member `#` is a comment.
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -65,6 +66,30 @@ def test_what_a_host_says_becomes_an_event(case: Case) -> None:
     assert (event.host, event.event, event.at, event.folder) == (case.speaker or case.host, case.event, 7, "/w")
     assert {name: getattr(event, name) for name in case.expected} == case.expected
     assert event.pids[0] == os.getppid()
+
+
+@pytest.mark.parametrize(
+    ("command", "record", "outcome"),
+    [
+        ("make", {"status": "failed", "exit_code": 3, "duration": {"secs": 1, "nanos": 5_000_000}}, (3, True, 1_005)),
+        ("make", {"status": "completed", "exit_code": 0, "duration": {"secs": 0, "nanos": 0}}, (0, False, 0)),
+        ("make", None, (None, False, None)),
+    ],
+)
+def test_how_a_command_of_codex_ended_is_read_from_the_end_of_its_record(
+    tmp_path: Path, command: str, record: dict[str, object] | None, outcome: tuple[object, ...]
+) -> None:
+    item = {"type": "CommandExecution", "id": "call_1", "command": ["/bin/bash", "-lc", command]}
+    lines = [{"payload": {"item": item | {"id": "call_0", "exit_code": 9}}}, {"payload": {"text": "é" * 300_000}}]
+    lines += [{"payload": {"item": item | record}}] if record is not None else []
+    transcript = tmp_path / "rollout.jsonl"
+    transcript.write_text(
+        "".join(f"{json.dumps(line)}\n" for line in lines) + '{"payload": {"item": {"id": "call_1", "ex'
+    )
+    payload = {"transcript_path": str(transcript), "tool_name": "Bash", "tool_use_id": "call_1", "cwd": "/w"}
+    event = to_event("codex", "tool", payload | {"tool_input": {"command": command}, "tool_response": "Exit code: 7"})
+    assert (event.act, event.subject) == ("run", command)
+    assert (event.exit, event.failed, event.duration) == outcome
 
 
 @pytest.mark.parametrize("case", CASES, ids=case_id)

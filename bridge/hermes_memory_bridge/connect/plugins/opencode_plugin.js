@@ -35,6 +35,7 @@ export const HermesMemory = async ({ client, directory }) => {
         starting: null,
         messages: new Map(), // of the assistant, by id: whether one is a summary, and its text by part
         reported: new Set(),
+        calls: new Map(), // the parts of tool calls, by their callID, which a later call may have again
       }
       sessions.set(id, session)
       if (sessions.size > MAX_SESSIONS) sessions.delete(sessions.keys().next().value)
@@ -135,6 +136,7 @@ export const HermesMemory = async ({ client, directory }) => {
       message.summary = info.summary === true
     },
     "message.part.updated": ({ part }) => {
+      if (HEARS && part.type === "tool") openSession(part.sessionID).calls.set(part.callID, part.id)
       if (part.type !== "text" || part.synthetic) return
       findMessage(openSession(part.sessionID), part.messageID).texts.set(part.id, part.text)
     },
@@ -185,10 +187,14 @@ export const HermesMemory = async ({ client, directory }) => {
 
     "tool.execute.after": (input, output) =>
       attempt(async () => {
-        if (!HEARS || !output?.output) return
+        if (!HEARS || !output) return
         const session = await findSession(input.sessionID)
-        const text = String(output.output).slice(0, MAX_CHARS)
-        void report("tool", describe(session, { tool_name: input.tool, tool_input: input.args, text }), PROMPT_MS)
+        const text = String(output.output ?? "").slice(0, MAX_CHARS)
+        const { calls } = openSession(input.sessionID)
+        const id = calls.get(input.callID) ?? input.callID
+        calls.delete(input.callID)
+        const call = { tool_name: input.tool, tool_input: input.args, call_id: id, exit: output.metadata?.exit }
+        void report("tool", describe(session, { ...call, text }), PROMPT_MS)
       }),
 
     "experimental.session.compacting": (input, output) =>
