@@ -7,24 +7,23 @@ from collections.abc import Iterable
 from hermes_memory_store.find.query_terms import MEANT, add_synonyms, to_query_terms
 from hermes_memory_store.find.ranking import TermMatches, text_terms
 from hermes_memory_store.find.touched_facts import is_common_word
-from hermes_memory_store.language.stop_words import load_stop_words
 from hermes_memory_store.language.typos import find_corrections, is_correctable
 
-COMMON, IN_TARGET, ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 0.5, 0.3, 2.0, 0.16
+COMMON, IN_TARGET, ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 0.5, 0.3, 2.0, 0.26
 """What a common word counts of a rare one; how much more a word counts in a target; what a word takes that a text lacks, and how
-many at most, since a message may speak of several things; and what must be left. Chosen on the choosing half of
-`tests/recall_sets/work`: of what answers a question there, nothing is kept back."""
+many at most, since a message may speak of several things; and what must be left. Chosen on the choosing halves of
+`tests/recall_sets/work` and `developers`: of what answers a question there, one in fifty is kept back."""
 
 
 def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
-    """Check whether one of some texts has enough of a question; of one that is not asked in English, whose common words alone are
-    known, any has.
+    """Check whether one of some texts has enough of a question.
 
     :param texts: targets, empty for turns, and contents
     """
     look = to_query_terms(question.split(), (), ())
-    if look.languages or not look.words or load_stop_words("questions")["en"].isdisjoint(look.runs):
+    if not look.words:
         return True
+    words = range(len(look.words))  # what several of them mean comes behind them
     add_synonyms(look)
     pairs = [(text_terms(target), text_terms(content)) for target, content in texts]
     known = {term for pair in pairs for terms in pair for term in terms}
@@ -45,7 +44,7 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
         named = {at for at, _ in matches.of(target)}
         shared = named.union(at for at, _ in matches.of(content))
         touch = sum(weights[at] for at in shared) + IN_TARGET * sum(weights[at] for at in named)
-        absent = min(MOST_ABSENT, sum(weight for at, weight in enumerate(weights) if at not in shared))
+        absent = min(MOST_ABSENT, sum(weights[at] for at in words if at not in shared))
         if touch - ABSENT * absent >= LEAST_TOUCH or (target and all(term in matches.known for term in target)):
             return True
     return False

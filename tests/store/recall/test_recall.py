@@ -204,7 +204,8 @@ def test_a_memory_of_nothing_answers_nothing(store: Store) -> None:
     [
         ("which port does the pump controller use?", True),
         ("how is the controler set up?", True),
-        ("welchen Preis hat ein Port?", True),
+        ("welchen Preis hat ein Port?", False),
+        ("auf welchem Port antwortet die Pumpe?", True),
         ("which price does the parking on the port road have in summer?", False),
         ("who writes the answer to the neighbours today?", False),
     ],
