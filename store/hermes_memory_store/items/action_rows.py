@@ -70,6 +70,10 @@ class Action(NamedTuple):
     """The first and last lines of what failed."""
 
     @property
+    def has_failed(self) -> bool:
+        return self.error is not None or bool(self.exit_code)
+
+    @property
     def outcome(self) -> str:
         return f"exit {self.exit_code}" if self.exit_code is not None else "failed" if self.error is not None else ""
 
