@@ -6,7 +6,7 @@ import pytest
 
 from tests.hosts.conftest import StartHost
 from tests.hosts.programs.all_programs import HOST_PROGRAMS
-from tests.hosts.programs.host_program import MEMORY_TOOLS
+from tests.hosts.programs.host_program import ESSENTIAL_TOOLS
 
 pytestmark = pytest.mark.hosts
 
@@ -25,7 +25,7 @@ def test_hot_facts_and_all_tools_stand_in_the_first_request(start_host: StartHos
     first = host.ask("Hello")[0]
 
     assert RULE in first.text
-    assert host.memory_tools(first) == MEMORY_TOOLS
+    assert host.memory_tools(first) == ESSENTIAL_TOOLS
 
 
 @pytest.mark.parametrize("name", [name for name, host in HOST_PROGRAMS.items() if host.reads_instructions])

@@ -77,7 +77,7 @@ HINTS = {
 @click.option(
     "--tools",
     metavar="TOOLS",
-    help="Tools to offer: core, all, or names separated by commas ($HERMES_MEMORY_TOOLS).",
+    help="Tools to offer: essential, core, all, or names separated by commas ($HERMES_MEMORY_TOOLS).",
 )
 @click.option("--log-level", metavar="LOG-LEVEL", help="Ignored; accepted for old configurations.")
 @click.pass_context

@@ -48,6 +48,11 @@ def connect_options(command: F) -> F:
             help="Cursor and Goose: write a file with facts into each workspace, or not; asked otherwise.",
         ),
         click.option(
+            "--tools",
+            metavar="TOOLS",
+            help="Tools to offer: essential (the default beside hooks), core (otherwise), all, or names with commas.",
+        ),
+        click.option(
             "--plugin",
             metavar="DIR",
             help="Write a plugin of Claude Code or Codex, or an extension of Gemini CLI, into a folder.",

@@ -56,8 +56,12 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
     hears_events,
     plan_own_files,
 )
+from hermes_memory_bridge.toolkit.connection import ESSENTIAL
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError
+
+TOOLS_VARIABLE = "HERMES_MEMORY_TOOLS"
+"""By which a person's entry may choose tools, whatever its host calls the environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +118,16 @@ def plan_connection(
         hooks_file = None  # another host reads the same file
     if host.name in SCRIPTS:
         place_of_hooks = find_script_plugin(host.name, place, project)
+    is_hooked = bool(hooks) or (host.name in SCRIPTS and (answers.gives or keeps or hears))
     before = edits.read(file)
     notes: list[str] = []
     entry = None
     if not request.remove:
         with contextlib.suppress(ValueError):  # the edit says what is wrong
             entry = host.find_entry(before)
+        # A project's entry is shared with others, whose hosts may have no hooks of ours.
+        if is_hooked and not (request.project or request.tools or TOOLS_VARIABLE in str(entry)):
+            request = replace(request, tools=ESSENTIAL)
         entry = to_merged_entry(to_host_entry(host, request), entry)
         if request.project and shutil.which(BRIDGE_PROGRAM, path=place.environ.get("PATH", "")) is None:
             notes.append(
@@ -172,8 +180,7 @@ def plan_connection(
                 " `--no-allow` takes that back"
             )
     if place_of_hooks is not None and (request.remove or is_renewed):
-        is_installed = hooks or (host.name in SCRIPTS and (answers.gives or keeps or hears))
-        note_installation(edits, store, host.name, place_of_hooks, system_clock() if is_installed else None)
+        note_installation(edits, store, host.name, place_of_hooks, system_clock() if is_hooked else None)
     return notes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hermes_memory_bridge.connect.connect_plan import (
@@ -42,6 +43,8 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
 )
 from hermes_memory_bridge.connect.provider_install import find_plugin_folder
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
+from hermes_memory_bridge.toolkit.connection import ESSENTIAL
+from hermes_memory_bridge.tools import select_tools
 from hermes_memory_store.errors import ArgumentError, StoreError, StoreMissing
 from hermes_memory_store.hosts.rules_files import RULES_PLACES, may_write_rules
 from hermes_memory_store.store import Store
@@ -62,6 +65,8 @@ def connect_host(request: ConnectRequest) -> int:
             state = "connected" if is_connected else "not connected" if host.is_there(place) else "not found"
             print(f"{host.name:<15} {state:<14} {file}")
         return 0
+    if request.tools is not None:
+        select_tools(request.tools)
     if request.every:
         if request.host is not None or request.provider or request.project:
             raise ArgumentError("--all connects every host that is there; leave HOST, --provider and --project out")
@@ -140,7 +145,7 @@ def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequ
     keeps = before is True if request.capture is None else request.capture  # an answer of before stands
     heard = find_consent(find_store_path(request.db), host.name, of_tools=True)
     hears = heard is True if request.hear is None else request.hear
-    entry = to_host_entry(host, request)
+    entry = to_host_entry(host, replace(request, tools=request.tools or ESSENTIAL))
     changes = plan_plugin_folder(host.name, folder, place, entry, options, keeps=keeps, hears=hears)
     edits = FileEdits()
     change_consent(edits, find_store_path(request.db), host.name, keeps)

@@ -11,6 +11,7 @@ from pathlib import Path
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
 from hermes_memory_bridge.connect.hosts import HOSTS, Entry, Host, HostEnvironment, to_started_command
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
+from hermes_memory_bridge.toolkit.connection import ESSENTIAL
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.system.filesystem import default_store_path
 
@@ -22,6 +23,8 @@ class ConnectRequest:
     host: str | None = None
     db: str | None = None
     theme: str | None = None
+    tools: str | None = None
+    """The selection of tools to offer; unless given, the essential ones where hooks of ours do the rest."""
     project: bool = False
     remove: bool = False
     check: bool = False
@@ -75,16 +78,19 @@ def to_host_entry(host: Host, request: ConnectRequest) -> Entry:
     if request.project and request.db:
         raise ArgumentError("--db names a file of this machine; leave it out with --project", request.db)
     command = [BRIDGE_PROGRAM] if request.project else require_lasting_command(find_own_command())
-    words = [*command, *to_command_options(request)]
+    tools = ["--tools", request.tools] if request.tools else []
+    words = [*command, *tools, *to_command_options(request)]
     return host.entry(words[0], words[1:])
 
 
 def to_standing_request(host: Host, place: HostEnvironment, request: ConnectRequest) -> ConnectRequest:
-    """Return a request with the store and the theme that the host's entry names, where it names none itself."""
+    """Return a request with the store, the theme and the tools that the host's entry names, where it names none itself."""
     words = to_started_command(find_bridge_entry(host, find_host_config(host, place, project=request.project)) or {})
     options = dict(itertools.pairwise(words))
     db = request.db or (None if request.project else options.get("--db"))
-    return replace(request, db=db, theme=request.theme or options.get("--theme"))
+    standing_tools = options.get("--tools")
+    tools = request.tools or (None if standing_tools == ESSENTIAL else standing_tools)
+    return replace(request, db=db, theme=request.theme or options.get("--theme"), tools=tools)
 
 
 def to_command_options(request: ConnectRequest) -> list[str]:

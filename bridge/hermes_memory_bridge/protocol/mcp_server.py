@@ -19,7 +19,7 @@ from hermes_memory_bridge.protocol.resource_handlers import to_resource_handlers
 from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, introduce_client
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.runtime.tool_access import find_offered_tools, to_unknown_tool_result
-from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.connection import ESSENTIAL, Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_bridge.version import __version__
@@ -35,9 +35,9 @@ def build_mcp_server(worker: StoreWorker, find_connection: ConnectionFinder, not
     """Build an MCP server for one store. :param whose: finds the connection that a request belongs to"""
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[to_mcp_tool(spec) for spec in find_offered_tools(find_connection(context)).values()]
-        )
+        connection = find_connection(context)
+        describe = to_brief_mcp_tool if connection.tools == ESSENTIAL else to_mcp_tool
+        return types.ListToolsResult(tools=[describe(spec) for spec in find_offered_tools(connection).values()])
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
@@ -122,6 +122,21 @@ def to_mcp_tool(spec: ToolSpec) -> types.Tool:
             idempotent_hint=spec.repeatable,
             open_world_hint=False,
         ),
+    )
+
+
+def to_brief_mcp_tool(spec: ToolSpec) -> types.Tool:
+    """Return a tool without what no model is shown: its title, the form of its answers, and the hints that are the usual ones."""
+    hints = types.ToolAnnotations(read_only_hint=True)
+    if spec.destroys or spec.overwrites:
+        hints = types.ToolAnnotations(destructive_hint=True)
+    elif not spec.reads_only:
+        hints = types.ToolAnnotations(destructive_hint=False, open_world_hint=False)
+    return types.Tool(
+        name=spec.name,
+        description=spec.brief,
+        input_schema=spec.brief_input_schema,
+        annotations=hints,
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hermes_memory_store import uids
 from hermes_memory_store.clock import system_clock
+from hermes_memory_store.context.context_block import SPEC, SPEC_WITH_HOOKS
 from hermes_memory_store.errors import JournalBroken, StoreError, UnknownFact, UnknownTheme
 from hermes_memory_store.memory import sources
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
@@ -32,6 +33,9 @@ TITLE = re.compile(r"#\d+\s*$")
 
 GIVEN_WITH_HANDSHAKE = "instructions"
 """The kind of the context record of facts that a connection was given with its handshake."""
+
+ESSENTIAL = "essential"
+"""The selection of tools for a host with hooks of ours: they count its turns and give what it is to know."""
 
 Later = Callable[[Callable[[Store], Any]], None]
 
@@ -80,7 +84,7 @@ class Connection:
         :param resume: name of the session to resume
         :param pid: process at the other end, if it is on this machine
         :param home: `$HERMES_HOME` as the host reports it, not verified yet: see `toolkit.host_folders`
-        :param tools: the tools to offer: `core`, `all`, or names; None when it chose none
+        :param tools: the tools to offer: `essential`, `core`, `all`, or names; None when it chose none
         :param holds: whether being connected renews its leases, unless it no longer answers; otherwise only calls do
         """
         self.store = store
@@ -210,6 +214,7 @@ class Connection:
             sessions=sessions,
             personal=self.reads_personal,
             sealed=self.is_sealed,
+            spec=SPEC_WITH_HOOKS if self.tools == ESSENTIAL else SPEC,
             is_spec_known=session is not None and self._take_spec(session),
         )
 

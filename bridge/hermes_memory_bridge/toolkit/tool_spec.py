@@ -54,6 +54,13 @@ class ToolSpec:
     group: str = "core"
     """`core`: shown unless a host asks for less; `all`: only when it asks for more."""
 
+    brief: str = ""
+    """Its description in the selection `essential`, which stands in each request of a host with hooks of ours; a tool without
+    one is not of that selection."""
+
+    unshown: tuple[str, ...] = ()
+    """Arguments that it takes there, too, but does not show."""
+
     files: tuple[str, ...] = ()
     """The host's files it reads or writes besides the store; no token reaches any."""
 
@@ -92,6 +99,19 @@ class ToolSpec:
     @property
     def input_schema(self) -> Schema:
         return {"type": "object", "properties": self.arguments, "required": list(self.required)}
+
+    @property
+    def brief_input_schema(self) -> Schema:
+        """Return what a model must know of the arguments, in as few bytes as that takes."""
+        shown = {name: schema for name, schema in self.arguments.items() if name not in (*self.unshown, "session_id")}
+        return {
+            "type": "object",
+            "properties": {
+                name: {key: value for key, value in schema.items() if key != "default"}
+                for name, schema in shown.items()
+            },
+            **({"required": list(self.required)} if self.required else {}),
+        }
 
     @property
     def output_schema(self) -> Schema:

@@ -12,6 +12,7 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
+from hermes_memory_bridge.toolkit.connection import ESSENTIAL
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_store.errors import ArgumentError
 
@@ -28,7 +29,7 @@ TOOLS = load_tools()
 
 @cache
 def select_tools(selection: str) -> dict[str, ToolSpec]:
-    """Return the tools of a selection: `core`, `all`, or names separated by commas.
+    """Return the tools of a selection: `essential`, `core`, `all`, or names separated by commas.
 
     :raises ArgumentError: for an unknown tool, with the nearest match
     """
@@ -36,10 +37,14 @@ def select_tools(selection: str) -> dict[str, ToolSpec]:
         return TOOLS
     if selection == "core":
         return {name: spec for name, spec in TOOLS.items() if spec.group == "core"}
+    if selection == ESSENTIAL:
+        return {name: spec for name, spec in TOOLS.items() if spec.brief}
     names = [name.strip() for name in selection.split(",") if name.strip()]
     for name in names:
         if name not in TOOLS:
             near = difflib.get_close_matches(name, TOOLS, n=1)
-            meant = f", did you mean {near[0]}?" if near else f"; choose from core, all, {', '.join(TOOLS)}"
+            meant = (
+                f", did you mean {near[0]}?" if near else f"; choose from {ESSENTIAL}, core, all, {', '.join(TOOLS)}"
+            )
             raise ArgumentError(f"{name[:60]!r} is no tool{meant}", name)
     return {name: TOOLS[name] for name in names}

@@ -32,6 +32,7 @@ LEAST, MOST = 60, 4_000
         "Return the session injection payload: notation, gauge, the hot facts that matter now, and active scopes. "
         "Call it at session start."
     ),
+    brief="The notation, the facts that matter now, and active scopes.",
     gives={"gauge": GAUGE, "facts": OBJECTS, "left_out": COUNT, "tokens": COUNT},
     place=4,
     reads_only=True,

@@ -37,6 +37,7 @@ UID = "The uid, or 6 or more digits of its end or beginning."
     description=(
         "Replace the content of a fact that was written down wrongly. A new decision is a memory_write, which keeps the old."
     ),
+    brief="Correct a fact written down wrongly; a new decision is a memory_write.",
     gives={"uid": TEXT, "fact": OBJECT, "gauge": GAUGE},
     about="uid",
     place=13,

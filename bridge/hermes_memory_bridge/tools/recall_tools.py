@@ -162,6 +162,8 @@ def is_about(fact: Fact | None, target: str) -> bool:
 @tool(
     title="Recall what was said",
     description="Search past turns of all sessions, when the user refers to something said before.",
+    brief="Search past turns, when the user refers to something said before.",
+    unshown=("limit", "team"),
     gives=RESULTS,
     asks_team="turn",
     query_to_embed=lambda arguments: arguments.get("query"),

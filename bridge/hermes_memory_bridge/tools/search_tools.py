@@ -52,6 +52,11 @@ def suffice_words(connection: Connection, arguments: Arguments) -> bool:
         "Call it before answering on any topic discussed before.\n"
         "Filters in the query: type: scope: tier: target: before: after: by: from: in: branch: host:"
     ),
+    brief=(
+        'Search facts by words and meaning, a "phrase", -exclusions or a question, before you answer on a topic of before.\n'
+        "Filters: type: scope: tier: target: before: after: by: from: in: branch: host:"
+    ),
+    unshown=("scope",),
     gives={"facts": OBJECTS, "total": COUNT, "more": YES, "ranked_by": TEXT, "reasons": OBJECT},
     query_to_embed=lambda arguments: arguments.get("query"),
     words_suffice=suffice_words,

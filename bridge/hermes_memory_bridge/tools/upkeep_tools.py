@@ -60,6 +60,7 @@ def parse_purge_scope(arguments: Arguments, name: str) -> str | None:
         "Export facts (hot, then cold) as plain MEMORY_SPEC notation, one a line, at most 1000.\n"
         "Use it for a context snapshot or to hand memory over."
     ),
+    brief="All facts in notation, one a line.",
     gives={"lines": TEXTS, "total": COUNT},
     about="scope",
     place=6,
@@ -159,6 +160,8 @@ def format_file_change(file: FileReliefReport) -> str:
         "Remove superseded and archived facts, after a scope is closed or as periodic clean-up. Facts that still stand stay "
         "unless everything is asked for. A person can bring them back for some days."
     ),
+    brief="Remove superseded and archived facts.",
+    unshown=("confirm",),
     gives={"purged": OBJECT, "gauge": GAUGE},
     about="scope",
     place=8,

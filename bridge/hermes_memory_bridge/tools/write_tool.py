@@ -42,6 +42,11 @@ def to_write_refusal(error: StoreError) -> ToolResult:
         "Call it whenever a constraint, decision or value is established. A new fact supersedes the old one of the same "
         "type, target and scope; the same fact again is stored once."
     ),
+    brief=(
+        "Keep a fact as TYPE[target]: content. TYPE: C constraint, D decision, V value, ? unknown, ✓ done (closes the scope), "
+        "~ obsolete.\nCall it whenever one is established. It supersedes the old one of its type, target and scope."
+    ),
+    unshown=("split",),
     gives={
         "uid": TEXT,
         "status": {"type": "string", "enum": ["created", "deduplicated", "quarantined"]},

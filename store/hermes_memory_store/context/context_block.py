@@ -66,6 +66,9 @@ RULES
 """
 """The block hermes-memory 0.3.0 hands to agents, word for word."""
 
+SPEC_WITH_HOOKS = SPEC[: SPEC.index("- call memory_tick")]
+"""The same for those whose hooks count turns, and who are offered fewer tools."""
+
 SPEC_REFERENCE = (
     "[MEMORY_SPEC v1.0, as given before] C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete; ! critical"
 )
@@ -124,6 +127,7 @@ class ContextBlocks:
         personal: bool = True,
         sealed: bool = False,
         situation: Situation | None = None,
+        spec: str = SPEC,
         is_spec_known: bool = False,
         sessions: str | None = None,
         count: Callable[[str], int] = count_tokens,
@@ -136,6 +140,7 @@ class ContextBlocks:
         :param personal: whether it may be given the person's own facts, in at most `PERSONAL_TOKENS`
         :param sealed: it reads no theme but its own
         :param situation: where it starts; unless given, where the present call comes from (`Store.attribute`)
+        :param spec: the rules of the notation, and of the tools that it is offered
         :param is_spec_known: whether its reader was given the rules of the notation already
         :param sessions: what it is told of earlier sessions
         :param count: what counts the tokens of a text
@@ -153,7 +158,7 @@ class ContextBlocks:
         gauge_line = f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]"
         missing = 0 if theme_id is None else count_missing_facts(ask, theme_id)
         doubt = describe_doubt(choice.altered, missing, find_lost_end(self._db.path, self._db.conn))
-        head = [SPEC_REFERENCE if is_spec_known else SPEC, gauge_line, ""]
+        head = [SPEC_REFERENCE if is_spec_known else spec, gauge_line, ""]
         lines, active = choice.lines, format_scope_labels(scopes, count)
 
         def to_text(fitting: int) -> str:

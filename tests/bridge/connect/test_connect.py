@@ -232,7 +232,7 @@ def test_what_is_configured_is_tried(tmp_path: Path) -> None:
     assert connect(tmp_path, "codex", "--check").returncode == 1
     connect(tmp_path, "codex", "--yes", "--db", str(db), "--theme", "me")
     tried = connect(tmp_path, "codex", "--check")
-    assert "works: 12 tools, theme me" in tried.stdout, tried.stdout + tried.stderr
+    assert "works: 7 tools, theme me" in tried.stdout, tried.stdout + tried.stderr
     file = file_of("codex", tmp_path)
     file.write_text(file.read_text().replace(f'"{sys.executable}"', f'"{sys.executable}-gone"'))
     assert "cannot be started" in connect(tmp_path, "--check").stdout

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from hermes_memory_bridge.connect.host_hooks import HOOKS
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Entry, to_started_command
+from hermes_memory_bridge.connect.plugins.host_plugins import SCRIPTS
 from hermes_memory_tui.system.discovery import connect_discovered_host
 from tests.bridge.connect.test_connect import connect_here, file_of
 
@@ -101,6 +103,44 @@ def test_a_store_and_a_theme_stand_until_others_are_named(name: str, tmp_path: P
 
     assert connect_here(tmp_path, name, "--yes", "--theme", "other") == 0
     assert to_started_command(entry_of(name, tmp_path))[-4:] == ["--db", store, "--theme", "other"]
+
+
+def tools_of(name: str, home: Path) -> str:
+    """The selection of tools that a host's entry names; "" for the usual one."""
+    words = to_started_command(entry_of(name, home))
+    return words[words.index("--tools") + 1] if "--tools" in words else ""
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTS if name in HOOKS or name in SCRIPTS])
+def test_a_host_with_hooks_is_offered_the_essential_tools_from_the_next_connect_on(name: str, tmp_path: Path) -> None:
+    assert connect_here(tmp_path, name, "--yes", "--no-hooks") == 0
+    assert tools_of(name, tmp_path) == ""
+    for options, tools in (
+        ((), "essential"),
+        (("--tools", "all"), "all"),
+        ((), "all"),
+        (("--tools", "essential"), "essential"),
+        (("--no-hooks",), ""),
+    ):
+        assert connect_here(tmp_path, name, "--yes", *options) == 0
+        assert tools_of(name, tmp_path) == tools, options
+
+
+def test_a_variable_of_the_entry_that_chooses_tools_stands(tmp_path: Path) -> None:
+    assert connect_here(tmp_path, "claude-code", "--yes", "--no-hooks") == 0
+    entry = {**entry_of("claude-code", tmp_path), "env": {"HERMES_MEMORY_TOOLS": "all"}}
+    file = file_of("claude-code", tmp_path)
+    file.write_text(HOSTS["claude-code"].add_entry(file.read_text(), entry))
+    assert connect_here(tmp_path, "claude-code", "--yes") == 0
+    assert tools_of("claude-code", tmp_path) == ""
+
+
+def test_tools_that_do_not_exist_are_named_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert connect_here(tmp_path, "claude-code", "--yes", "--tools", "memory_serch") == 1
+    assert "did you mean memory_search?" in capsys.readouterr().err
+    assert not file_of("claude-code", tmp_path).exists()
 
 
 @pytest.mark.parametrize("name", ["cursor", "gemini", "claude-code"])

@@ -88,4 +88,4 @@ def test_an_installation_is_named_by_its_own_path(kind: str, tmp_path: Path) -> 
     assert connected.returncode == 0, connected.stderr
     entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["hermes-memory"]
     python = script.with_name(Path(entry["command"]).name)
-    assert entry == {"command": str(python), "args": ["-EP", str(script)]}
+    assert entry == {"command": str(python), "args": ["-EP", str(script), "--tools", "essential"]}

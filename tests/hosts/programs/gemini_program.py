@@ -34,5 +34,5 @@ class GeminiProgram(HostProgram):
 
     def fill_window(self) -> None:
         """Have it compress between two requests of one run: it forgets how full a window was when it ends."""
-        self.model.rules.append(Rule(FILL, tool="memory_tick", tokens=COMPRESSES_AT))
+        self.model.rules.append(Rule(FILL, tool="memory_status", tokens=COMPRESSES_AT))
         self.ask(FILL, resumed=True)

@@ -18,6 +18,12 @@ MEMORY_TOOLS = {
     *("memory_status", "memory_tick", "memory_turn", "memory_write", "recall_conversation", "recall_memory"),
 }
 
+ESSENTIAL_TOOLS = {
+    *("memory_edit", "memory_export", "memory_purge", "memory_search", "memory_status", "memory_write"),
+    "recall_conversation",
+}
+"""What `connect` offers beside hooks."""
+
 FILL = "please read the whole ledger"
 """A prompt after which the stand-in reports so many tokens that the host compacts."""
 
