@@ -13,6 +13,8 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from hermes_memory_bridge import __version__
 from hermes_memory_bridge.daemon import service
 
@@ -57,6 +59,48 @@ def test_the_long_description_keeps_what_a_link_says_and_drops_rows_of_pictures(
     pictures = "| ![b](b.svg) | ![c](c.svg) |\n"
     readme = f"![a](a.svg)\n\n{table}{pictures}| see [the page](docs/a.md#x) | [web](https://w.org) |\n"
     assert to_long_description(readme) == f"\n{table}| see the page | [web](https://w.org) |\n"
+
+
+def test_what_agents_read_leads_to_files() -> None:
+    for name in ("llms.txt", "INSTALL_FOR_AGENTS.md"):
+        links = re.findall(r"\]\(([^)#:]+)", (HOUSE / name).read_text(encoding="utf-8"))
+        assert links
+        assert [link for link in links if not (HOUSE / link).is_file()] == []
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex", "gemini"])
+def test_an_agent_that_follows_the_steps_has_connected_its_host(tmp_path: Path, host: str) -> None:
+    """It runs each command of the steps but the installation, in their order, and stops at the first that fails."""
+    steps = (HOUSE / "INSTALL_FOR_AGENTS.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n(.*?)```", steps, re.DOTALL)
+    commands = [line.strip().replace("HOST", host) for block in blocks for line in block.splitlines() if line.strip()]
+    assert commands[0] == "pipx install hermes-memory-tui"
+    programs = Path(sys.executable).parent
+    names = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path), "HERMES_HOME": str(tmp_path)}
+    printed = {}
+    for command in commands[1:]:
+        done = subprocess.run(
+            command.split(), cwd=tmp_path, env=os.environ | names, capture_output=True, text=True, input=""
+        )
+        printed[command] = done.stdout
+        waits_for_restart = command == f"hermes-memory-bridge connect {host} --check"
+        assert done.returncode == waits_for_restart, f"{command}: {done.stdout}{done.stderr}"
+    assert host in printed["hermes-memory-bridge connect"]
+    assert re.search(r"works: .*\n(.*\n)*.*never heard since they were installed", done.stdout), done.stdout
+    for name in re.findall(r"`(--[a-z-]+)`", steps):
+        assert name in subprocess.run(
+            [programs / "hermes-memory-bridge", "connect", "--help"], capture_output=True, text=True, check=True
+        ).stdout.replace(" / ", " ")
+
+
+def test_a_plugin_for_others_names_no_path_and_answers_for_nobody(tmp_path: Path) -> None:
+    words = ("connect", "claude-code", "--plugin", str(tmp_path / "plugin"), "--project", "--capture", "--yes")
+    names = {"HOME": str(tmp_path), "HERMES_HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-m", "hermes_memory_bridge", *words], env=os.environ | names, check=True)
+    texts = [file.read_text() for file in (tmp_path / "plugin").rglob("*") if file.is_file()]
+    assert not any(str(tmp_path) in text or sys.prefix in text for text in texts)
+    assert any('"Stop"' in text for text in texts)
+    assert [path.name for path in tmp_path.iterdir()] == ["plugin"]
 
 
 def test_the_source_distribution_takes_all_that_the_tests_read() -> None:

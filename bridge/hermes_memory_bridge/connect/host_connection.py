@@ -146,10 +146,13 @@ def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequ
     heard = find_consent(find_store_path(request.db), host.name, of_tools=True)
     hears = heard is True if request.hear is None else request.hear
     entry = to_host_entry(host, replace(request, tools=request.tools or ESSENTIAL))
-    changes = plan_plugin_folder(host.name, folder, place, entry, options, keeps=keeps, hears=hears)
+    changes = plan_plugin_folder(
+        host.name, folder, place, entry, options, keeps=keeps, hears=hears, in_project=request.project
+    )
     edits = FileEdits()
-    change_consent(edits, find_store_path(request.db), host.name, keeps)
-    change_consent(edits, find_store_path(request.db), host.name, hears, of_tools=True)
+    if not request.project:  # what is for others answers for nobody
+        change_consent(edits, find_store_path(request.db), host.name, keeps)
+        change_consent(edits, find_store_path(request.db), host.name, hears, of_tools=True)
     changes = [change for change in (*changes, *edits.to_changes()) if change.is_needed]
     written = write_connections(request, [], changes, place, [])
     if changes and written == 0 and not request.dry_run:

@@ -21,6 +21,10 @@ DESCRIPTION = "Local memory: gives the agent the facts that matter, from one fil
 
 MANIFEST = {"name": NAME, "version": __version__, "description": DESCRIPTION}
 
+OF_THIS_MACHINE = "by their paths. Write it again after moving that installation."
+
+NAMED = "that stands on the PATH:\nrun `pipx install hermes-memory-tui` first."
+
 FORMS: dict[str, dict[str, Any]] = find_hosts_with("plugin")
 """By the host's name: `commands`, what a person installs a plugin with, and `documents`, those in it by path, the one that says
 whose it is first. VERSION, DESCRIPTION and ENTRY stand for those of this installation."""
@@ -35,27 +39,34 @@ def plan_plugin_folder(
     *,
     keeps: bool,
     hears: bool,
+    in_project: bool = False,
 ) -> list[FileChange]:
     """Return the files to write.
 
     :param options: what follows host and event in the hooks' commands
+    :param in_project: whether programs are named without paths, for others to install
     :raises ArgumentError: the host has no plugins of this kind, or the folder holds something else
     """
     form = FORMS.get(host)
     if form is None:
         raise ArgumentError(f"--plugin writes a folder for {', '.join(FORMS)}; {host} takes none", host)
     hooks: dict[str, list[Any]] = {}
-    own_hooks = HOOKS[host].to_hooks(host, options, gives=True, keeps=keeps, hears=hears, platform=place.platform)
+    own_hooks = HOOKS[host].to_hooks(
+        host, options, gives=True, keeps=keeps, hears=hears, platform=place.platform, in_project=in_project
+    )
     for event, element in own_hooks:
         hooks.setdefault(event, []).append(element)
     documents = fill_in(form["documents"], {"VERSION": __version__, "DESCRIPTION": DESCRIPTION, "ENTRY": entry})
     refuse_foreign_folder(folder, next(iter(documents)))
     documents["hooks/hooks.json"] = {"description": DESCRIPTION, "hooks": hooks}
     contents = {path: (json.dumps(document, indent=2) + "\n").encode() for path, document in documents.items()}
-    commands = "\n".join(f"    {command.format(folder=folder)}" for command in form["commands"])
+    shown = "PATH-OF-THIS-FOLDER" if in_project else folder
+    commands = "\n".join(f"    {command.format(folder=shown)}" for command in form["commands"])
     readme = Path(__file__).with_name("plugin_readme.md").read_text(encoding="utf-8")
     contents["skills/distil/SKILL.md"] = (Path(__file__).parents[2] / "surface" / "distil.md").read_bytes()
-    contents["README.md"] = readme.format(description=DESCRIPTION, host=host, commands=commands).encode()
+    contents["README.md"] = readme.format(
+        description=DESCRIPTION, host=host, commands=commands, programs=NAMED if in_project else OF_THIS_MACHINE
+    ).encode()
     return [to_file_change(folder / path, content) for path, content in sorted(contents.items())]
 
 
