@@ -88,6 +88,7 @@ NO_STORE = {
     "capture off",
     "capture status",
     "capture actions",
+    "capture notices",
     "pause",
     "resume",
     "connect",

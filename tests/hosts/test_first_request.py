@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.hosts.conftest import StartHost
@@ -25,6 +27,7 @@ def test_hot_facts_and_all_tools_stand_in_the_first_request(start_host: StartHos
     first = host.ask("Hello")[0]
 
     assert RULE in first.text
+    assert "memory: 1 fact" not in json.dumps(first.body), "that is for the person alone"
     assert host.memory_tools(first) == ESSENTIAL_TOOLS
 
 

@@ -31,28 +31,29 @@ FOREIGN = "foreign"
 """The socket is not this user's own; nothing was sent."""
 
 
-def report_event(paths: BridgePaths, event: dict[str, Any], deadline: float) -> tuple[str, str]:
-    """Report an event to the bridge; return the outcome, and what the model is to be given or what went wrong.
+def report_event(paths: BridgePaths, event: dict[str, Any], deadline: float) -> tuple[str, str, str]:
+    """Report an event to the bridge; return the outcome, what the model is to be given or what went wrong, and what the person
+    is to see.
 
     :param deadline: when to stop waiting, by `time.monotonic`
     """
     try:
         bridge = connect_line(paths.line, max(SEND_S, deadline - time.monotonic()))
     except ForeignSocket as error:
-        return FOREIGN, str(error)
+        return FOREIGN, str(error), ""
     except (FileNotFoundError, NotADirectoryError, ConnectionError) as error:
-        return NO_BRIDGE, str(error)
+        return NO_BRIDGE, str(error), ""
     except OSError as error:
-        return UNANSWERED, str(error)
+        return UNANSWERED, str(error), ""
     try:
         bridge.sendall(encode_message({**GREETING, "command": "hook", "arguments": event}))
         line = read_line(bridge, deadline)
     except OSError as error:
-        return UNANSWERED, str(error) or type(error).__name__
+        return UNANSWERED, str(error) or type(error).__name__, ""
     finally:
         bridge.close()
     answer = parse_whole_object(line.decode("utf-8", "replace"))
     if answer is None or "error" in answer:
-        return REFUSED, repr(line[:300])
-    text = answer.get("text")
-    return ANSWERED, text if isinstance(text, str) else ""
+        return REFUSED, repr(line[:300]), ""
+    text, notice = (value if isinstance(value := answer.get(key), str) else "" for key in ("text", "notice"))
+    return ANSWERED, text, notice

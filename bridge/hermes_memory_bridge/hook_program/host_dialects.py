@@ -4,7 +4,8 @@ What is particular to a host is the member `answers` of its file (`hosts/host_da
 answer by our event, of which one that is missing takes no text; `empty`, what is printed where there is nothing to say;
 `environ`, variables that tell a field which its payload lacks; `fields` and `texts`, keys of its own beside those below; `names`,
 its words for our events where they are not those of its hooks; `readers`, hosts that read its hooks as well, by keys that their
-payloads alone have. A host that voids an answer with one key too many (Codex) gets exactly the keys of its form.
+payloads alone have; `notice`, the key of a line that its person sees and its model does not. A host that voids an answer with
+one key too many (Codex) gets exactly the keys of its form.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hermes_memory_store.hosts.host_data import load_host
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 NESTED = "nested"
 """`{"hookSpecificOutput": {"hookEventName": …, "additionalContext": …}}`"""
@@ -87,8 +89,12 @@ def find_speaking_host(host: str, payload: Mapping[str, object]) -> str:
     return next((reader for reader, keys in readers.items() if any(key in payload for key in keys)), host)
 
 
-def format_host_answer(host: str, event: str, text: str) -> str:
-    """Return what is printed. :param text: what the model is to be given, fenced; empty for nothing"""
+def format_host_answer(host: str, event: str, text: str, notice: str = "") -> str:
+    """Return what is printed.
+
+    :param text: what the model is to be given, fenced; empty for nothing
+    :param notice: what the person is to see of it, where the host has a place for that
+    """
     answers = load_host(host)["answers"]
     form = answers["forms"].get(event)
     if not text or form is None:
@@ -97,16 +103,17 @@ def format_host_answer(host: str, event: str, text: str) -> str:
         text = f"{SUMMARISER_ORDER}\n{text}"
     if form == SUMMARISER:
         return text
+    shown = {answers["notice"]: notice} if notice and "notice" in answers else {}
     if form == NESTED:
         output = {"hookEventName": find_native_name(host, event), "additionalContext": text}
-        return to_json({"hookSpecificOutput": output})
-    documents = {
+        return to_json({"hookSpecificOutput": output, **shown})
+    documents: dict[str, dict[str, Any]] = {
         TOP: {"additionalContext": text},
         CURSOR: {"additional_context": text, "continue": True},
         CLINE: {"cancel": False, "contextModification": text, "errorMessage": ""},
         PLUGIN: {"text": text},
     }
-    return to_json(documents[form])
+    return to_json({**documents[form], **shown})
 
 
 def find_native_name(host: str, event: str) -> str:

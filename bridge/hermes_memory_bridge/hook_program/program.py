@@ -108,18 +108,18 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         stop.is_settled = True
         host_input.drain()
         return
-    outcome, answer = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
+    outcome, answer, notice = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
     log.note(f"{outcome} {'' if outcome == ANSWERED else answer}")
     if outcome == ANSWERED or name == "tool":  # what no bridge hears of a tool is of no use later
         stop.is_settled = True
-        stop.answer(answer)
+        stop.answer(answer, notice)
         host_input.drain()
         return
     giving = None
     if name == "start" or outcome in (NO_BRIDGE, REFUSED):
-        text, giving = without_bridge.read_own_answer(paths.store, event)
+        text, notice, giving = without_bridge.read_own_answer(paths.store, event)
         log.note(f"read {len(text)} characters from the store")
-        giving = giving if stop.answer(text) else None
+        giving = giving if stop.answer(text, notice) else None
     stop.answer("")
     event.given = giving
     if outcome == NO_BRIDGE:

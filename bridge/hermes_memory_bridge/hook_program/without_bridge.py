@@ -10,6 +10,7 @@ import time
 from hermes_memory_bridge.hook_program.hook_event import HookEvent
 from hermes_memory_bridge.hook_program.host_dialects import format_host_answer
 from hermes_memory_store.hosts import waiting_records
+from hermes_memory_store.hosts.capture_switch import load_capture_switch
 
 LAST_S = 10
 """How long a process that nobody waits for may take."""
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from hermes_memory_bridge.wire.paths import BridgePaths
 
 
-def read_own_answer(store: str, event: HookEvent) -> tuple[str, dict[str, Any] | None]:
-    """Return what is given at a start, or at the first prompt of a session to which nothing was given, and its record.
+def read_own_answer(store: str, event: HookEvent) -> tuple[str, str, dict[str, Any] | None]:
+    """Return what is given at a start, or at the first prompt of a session to which nothing was given, what the person sees of
+    it, and its record.
 
     Read from the store itself; empty where there is none that can be read.
     """
-    nothing = "", None
+    nothing = "", "", None
     if event.event not in ("start", "prompt") or (event.event == "prompt" and was_given(store, event)):
         return nothing
     try:
@@ -43,7 +45,7 @@ def read_own_answer(store: str, event: HookEvent) -> tuple[str, dict[str, Any] |
     hot = read_hot_context(store, event.folder, theme=event.theme)
     if hot is None or not hot.text:
         return nothing
-    return hot.text, {"uids": list(hot.uids), "tokens": hot.tokens, "kind": event.event}
+    return hot.text, hot.notice, {"uids": list(hot.uids), "tokens": hot.tokens, "kind": event.event}
 
 
 def was_given(store: str, event: HookEvent) -> bool:
@@ -148,14 +150,17 @@ class HardStop:
         self._answering = _thread.allocate_lock()
         _thread.start_new_thread(self._end_in_time, ())
 
-    def answer(self, text: str) -> bool:
+    def answer(self, text: str, notice: str = "") -> bool:
         """Print the answer, unless it is too late. Returns whether it was printed.
 
         :param text: what the model is to be given
+        :param notice: what the person is to see of it
         """
         if not self._answering.acquire(False):
             return False
-        rest = format_host_answer(self.host, self.event, text).encode("utf-8", "replace")
+        if notice and load_capture_switch(self.store).notices is False:
+            notice = ""
+        rest = format_host_answer(self.host, self.event, text, notice).encode("utf-8", "replace")
         try:
             while rest:
                 rest = rest[os.write(1, rest) :]

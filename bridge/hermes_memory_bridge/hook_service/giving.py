@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hermes_memory_store.context.context_block import count_fence, count_fenced_line
-from hermes_memory_store.context.fence import format_fenced_text
+from hermes_memory_store.context.fence import format_chat_notice, format_fenced_text
 from hermes_memory_store.context.given import GivenReasons
 from hermes_memory_store.context.packing import Budget, count_fitting, format_left_out
 from hermes_memory_store.frozen import dataclass
@@ -83,6 +83,13 @@ def join_givings(givings: Sequence[Giving]) -> str:
     """Return the text of several givings below one fence."""
     lines = [line for giving in givings for line in giving.all_lines]
     return format_fenced_text("\n".join(lines)) if lines else ""
+
+
+def format_givings_notice(givings: Sequence[Giving]) -> str:
+    """Return what the person sees of givings in the chat: something where a window begins."""
+    if not any(giving.kind in ("start", "compaction", "resume") for giving in givings):
+        return ""
+    return format_chat_notice([fact.target for giving in givings for fact in giving.facts])
 
 
 def fit_givings(givings: Sequence[Giving]) -> list[Giving]:

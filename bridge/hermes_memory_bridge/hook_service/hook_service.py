@@ -22,7 +22,7 @@ from typing import Any
 from hermes_memory_bridge.hook_program.hook_event import HookEvent, parse_hook_event
 from hermes_memory_bridge.hook_service.event_giving import choose_givings
 from hermes_memory_bridge.hook_service.event_record import record_event
-from hermes_memory_bridge.hook_service.giving import Giving, join_givings
+from hermes_memory_bridge.hook_service.giving import Giving, format_givings_notice, join_givings
 from hermes_memory_bridge.hook_service.hook_moment import HookMoment, measure_file, to_event_time, to_session_name
 from hermes_memory_bridge.hook_service.hook_sessions import RENEWAL_S, HookSessions, renew_living
 from hermes_memory_bridge.hook_service.host_processes import find_host_process
@@ -113,7 +113,8 @@ class HookService:
             )
             turn.lock.release()
 
-        return FollowedAnswer(to_answer(join_givings(givings)), follow)
+        notice = "" if moment.event.agent else format_givings_notice(givings)
+        return FollowedAnswer(to_answer(join_givings(givings), notice), follow)
 
     async def _record_then_answer(self, moment: HookMoment, before: asyncio.Task[Any] | None) -> dict[str, Any]:
         await self._settle(before)
@@ -300,5 +301,5 @@ def parse_event(arguments: Any) -> HookEvent:
         raise ArgumentError(str(error), None) from error
 
 
-def to_answer(text: str) -> dict[str, Any]:
-    return {"hermes-memory": 1, "text": text, "tokens": estimate_tokens(text)}
+def to_answer(text: str, notice: str = "") -> dict[str, Any]:
+    return {"hermes-memory": 1, "text": text, "tokens": estimate_tokens(text), **({"notice": notice} if notice else {})}

@@ -12,7 +12,7 @@ from hermes_memory_store.fact_types import TYPE_SYMBOLS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 MARK = "| "
 
@@ -25,6 +25,9 @@ FORMER_HEADS = (
 """Heads of earlier versions, which transcripts still hold."""
 
 HEADS = (HEAD, *FORMER_HEADS)
+
+NAMES_SHOWN, NAME_CHARS = 5, 40
+"""Targets in a notice, and the characters of each: it takes one line of a chat."""
 
 TAGS = r"(?:qwen:user-prompt-submit-context|hook_context|system[-_]reminder|additional_context|additionalContext)"
 
@@ -48,6 +51,16 @@ def format_fenced_lines(lines: Iterable[str]) -> str:
 def format_fenced_text(text: str) -> str:
     """Format a text as marked lines below a sentence that says what they are."""
     return format_fenced_lines(text.split("\n"))
+
+
+def format_chat_notice(targets: Sequence[str]) -> str:
+    """Format what a person sees in the chat when an agent was given facts, by their targets; empty for none."""
+    if not targets:
+        return ""
+    names = [target if len(target) <= NAME_CHARS else f"{target[:NAME_CHARS]}…" for target in targets[:NAMES_SHOWN]]
+    more = ", …" if len(targets) > NAMES_SHOWN else ""
+    facts = "1 fact" if len(targets) == 1 else f"{len(targets)} facts"
+    return to_shown_line(f"memory: {facts} ({', '.join(names)}{more})")
 
 
 def parse_fenced_text(text: str) -> str:

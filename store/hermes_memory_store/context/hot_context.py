@@ -115,6 +115,11 @@ class HotContext:
             return ""
         return fence.format_fenced_lines(self.text_lines + more)
 
+    @property
+    def notice(self) -> str:
+        """What the person sees of it."""
+        return fence.format_chat_notice([line.partition("[")[2].partition("]: ")[0] for line in self.text_lines])
+
     def within_bytes(self, *most: int) -> HotContext:
         """Return as many of the facts, in order, as make a text of at most so many bytes; `MOST_GIVEN_BYTES` unless given."""
         return self._cut(count_fitting(len(self.text_lines), lambda count: self._cut(count).text, *most))

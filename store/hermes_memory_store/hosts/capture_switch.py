@@ -43,7 +43,9 @@ class CaptureRuling:
 class CaptureSwitch:
     """What the file of a store says. Without a file: nobody was allowed, nothing is off."""
 
-    __slots__ = ("actions", "folders", "history", "hosts", "off", "paused_until", "stops", "tools", "trouble")
+    __slots__ = (
+        "actions", "folders", "history", "hosts", "notices", "off", "paused_until", "stops", "tools", "trouble",
+    )  # fmt: skip
 
     def __init__(self, *, off: bool = False, trouble: str = "") -> None:
         self.hosts: dict[str, bool] = {}
@@ -53,6 +55,8 @@ class CaptureSwitch:
         """The same of what tools and pages returned in a host: whether it may be heard. Nothing of that is kept."""
         self.actions: bool | None = None
         """Whether what agents run, read and edit may be kept; None where nobody has answered, which means no."""
+        self.notices: bool | None = None
+        """Whether the person sees in the chat what an agent was given; None where nobody has answered, which means yes."""
         self.history: dict[str, int] = {}
         """Hosts whose person has answered whether later sessions on this disk are read: until when, UTC milliseconds; 0: no."""
         self.paused_until: int | None = None
@@ -70,7 +74,7 @@ class CaptureSwitch:
     def to_document(self) -> dict[str, Any]:
         """Return what `parse_capture_switch` reads."""
         document = {"hosts": self.hosts, "off": self.off, "paused_until": self.paused_until, "folders": self.folders}
-        later = {name: getattr(self, name) for name in ("stops", "tools", "history", "actions")}
+        later = {name: getattr(self, name) for name in ("stops", "tools", "history", "actions", "notices")}
         return document | {name: value for name, value in later.items() if value or value is False}
 
     def is_paused(self, now: int) -> bool:
@@ -140,7 +144,7 @@ def parse_capture_switch(content: bytes) -> CaptureSwitch:
         raise ValueError("no object")
     hosts, tools, off = document.get("hosts", {}), document.get("tools", {}), document.get("off", False)
     paused_until, folders, stops = document.get("paused_until"), document.get("folders", []), document.get("stops", [])
-    history, actions = document.get("history", {}), document.get("actions")
+    history, actions, notices = document.get("history", {}), document.get("actions"), document.get("notices")
     if not isinstance(hosts, dict) or not isinstance(tools, dict) or not isinstance(history, dict):
         raise ValueError("other types")
     if not isinstance(off, bool) or not isinstance(folders, list):
@@ -154,6 +158,7 @@ def parse_capture_switch(content: bytes) -> CaptureSwitch:
     switch = CaptureSwitch(off=off)
     switch.hosts = {name: answer for name, answer in hosts.items() if isinstance(answer, bool)}
     switch.actions = actions if isinstance(actions, bool) else None
+    switch.notices = notices if isinstance(notices, bool) else None
     switch.tools = {name: answer for name, answer in tools.items() if isinstance(answer, bool)}
     switch.history = {name: until for name, until in history.items() if type(until) is int}
     switch.paused_until, switch.folders, switch.stops = paused_until, folders, stops

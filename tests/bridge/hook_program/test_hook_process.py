@@ -20,7 +20,12 @@ from hermes_memory_bridge.hook_program.host_dialects import format_host_answer
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.hosts import waiting_records
-from hermes_memory_store.hosts.capture_settings import allow_capture, pause_capture, resume_capture
+from hermes_memory_store.hosts.capture_settings import (
+    allow_capture,
+    open_capture_switch,
+    pause_capture,
+    resume_capture,
+)
 from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.store import Store
 from tests.bridge.hook_program.conftest import RUN, Hook, HookRun, LineBridge
@@ -74,6 +79,14 @@ def test_an_event_reaches_the_bridge_and_its_answer_the_host(hook: Hook, line_br
     )
     assert os.getpid() in event["pids"]
     assert event["capture"] is False
+
+
+def test_the_person_sees_what_was_given_unless_he_said_no(hook: Hook, line_bridge: Listen, store: Path) -> None:
+    line_bridge({"hermes-memory": 1, "text": "T", "notice": "memory: 1 fact (db.id)"})
+    assert json.loads(hook("codex", "start", START).said)["systemMessage"] == "memory: 1 fact (db.id)"
+    with open_capture_switch(store) as switch:
+        switch.notices = False
+    assert "systemMessage" not in json.loads(hook("codex", "start", START).said)
 
 
 def test_vs_code_which_reads_the_hooks_of_claude_code_is_left_to_its_own(

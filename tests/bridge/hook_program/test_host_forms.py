@@ -112,6 +112,21 @@ def test_an_answer_is_named_after_the_event_that_the_host_knows() -> None:
     assert said["hookSpecificOutput"]["hookEventName"] == "SessionStart"
 
 
+@pytest.mark.parametrize("host", ["claude-code", "codex", "gemini", "qwen"])
+def test_the_person_sees_a_line_that_stands_beside_what_the_model_is_given(host: str) -> None:
+    for event in ("start", "prompt"):
+        said = json.loads(format_host_answer(host, event, "T", "memory: 1 fact (db.id)"))
+        assert said.pop("systemMessage") == "memory: 1 fact (db.id)"
+        assert said == json.loads(format_host_answer(host, event, "T"))
+
+
+@pytest.mark.parametrize("host", [*find_hosts_with("answers")])
+def test_a_line_for_the_person_is_never_alone_and_never_where_the_host_has_no_place_for_it(host: str) -> None:
+    assert format_host_answer(host, "start", "", "memory: 1 fact (db.id)") == format_host_answer(host, "start", "")
+    if "notice" not in load_host(host)["answers"]:
+        assert format_host_answer(host, "start", "T", "memory: 1 fact") == format_host_answer(host, "start", "T")
+
+
 def test_a_variable_of_claude_code_does_not_make_another_host_one() -> None:
     event = to_event("gemini", "start", {"session_id": "g"}, CLAUDE_PROJECT_DIR="/claude", GEMINI_CWD="/gemini")
     assert (event.host, event.folder) == ("gemini", "/gemini")

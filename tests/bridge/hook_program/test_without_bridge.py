@@ -63,6 +63,7 @@ def newest_record(store: Path) -> dict[str, Any]:
 def test_a_start_gives_the_hot_facts_and_says_so_to_the_next_bridge(hook: Hook, store: Path, fact: str) -> None:
     run = in_time(lambda: hook("claude-code", "start", START))
     assert given_text(run).endswith(f"| {FACT}")
+    assert json.loads(run.said)["systemMessage"] == "memory: 1 fact (port)"
     record = newest_record(store)
     assert record["given"]["uids"] == [fact]
     assert record["given"]["kind"] == "start"
@@ -94,10 +95,10 @@ def test_a_purge_between_two_starts_leaves_nothing_to_give(hook: Hook, store: Pa
 def test_a_prompt_gives_the_hot_facts_once_a_window(store: Path, fact: str) -> None:
     prompt = HookEvent("qwen", "prompt", session="q-1", folder="/w", text="which port?")
     path = str(store)
-    text, prompt.given = read_own_answer(path, prompt)
+    text, _, prompt.given = read_own_answer(path, prompt)
     assert FACT in text
     assert leave_record(path, prompt)
-    assert read_own_answer(path, prompt) == ("", None)
+    assert read_own_answer(path, prompt) == ("", "", None)
     other = HookEvent("qwen", "prompt", session="q-2", folder="/w")
     assert FACT in read_own_answer(path, other)[0]
     nameless = HookEvent("qwen", "prompt", folder="/w")
@@ -119,7 +120,7 @@ def test_a_prompt_whose_window_a_bridge_has_given_something_gets_nothing(store: 
 def test_a_theme_that_is_named_wins(store: Path, fact: str) -> None:
     with Store.open(store) as opened:
         opened.facts.write("ops", "D[runbook]: page the second line")
-    text, _ = read_own_answer(str(store), HookEvent("codex", "start", theme="ops"))
+    text, _, _ = read_own_answer(str(store), HookEvent("codex", "start", theme="ops"))
     assert "page the second line" in text
     assert FACT not in text
 

@@ -13,12 +13,19 @@ from tests.bridge.running import dial
 
 def send_event(places: BridgePaths, event: str, *, host: str = "claude-code", session: str = "s1", **said: Any) -> str:
     """Send an event and return the text that its session is given."""
+    text: str = ask_event(places, event, host=host, session=session, **said)["text"]
+    return text
+
+
+def ask_event(
+    places: BridgePaths, event: str, *, host: str = "claude-code", session: str = "s1", **said: Any
+) -> dict[str, Any]:
+    """Send an event and return the whole answer."""
     answer = ask_line(
         places, {"hermes-memory": 1, "command": "hook", "arguments": to_event(event, host, session, **said)}
     )
     assert "error" not in answer, answer
-    text: str = answer["text"]
-    return text
+    return answer
 
 
 def to_event(event: str, host: str = "claude-code", session: str = "s1", **said: Any) -> dict[str, Any]:

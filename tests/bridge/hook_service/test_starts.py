@@ -13,7 +13,7 @@ from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
-from tests.bridge.hook_service.hook_line import send_event
+from tests.bridge.hook_service.hook_line import ask_event, send_event
 from tests.bridge.running import Shim, bridge, until
 from tests.store.test_projects import git, make_repository
 
@@ -37,6 +37,26 @@ def test_a_start_costs_at_most_its_budget_and_counts_what_it_left_out(db: Path) 
         text = send_event(places, "start", source="startup")
     assert 160 < count_tokens(text) <= 180  # all facts are of one length: a last one may just not fit
     assert text.splitlines()[-1].endswith("more: memory_search)")
+
+
+def test_the_person_is_told_at_a_start_and_a_compaction_by_targets_alone(db: Path) -> None:
+    write_facts(db, "C[db.id]: UUID always", "D[cache]: redis", "V[invoice.prefix]: R-")
+    with bridge(db) as places:
+        start = ask_event(places, "start", source="startup")
+        assert start["notice"] == "memory: 3 facts (db.id, cache, invoice.prefix)"
+        until(lambda: ask_event(places, "prompt", text="which database id?")["text"] == "", "the note of the start")
+        assert "notice" not in ask_event(places, "prompt", text="and which invoice prefix?")
+        assert "notice" not in ask_event(places, "compacting")
+        assert ask_event(places, "start", source="compact")["notice"] == start["notice"]
+
+
+def test_many_facts_are_a_handful_of_names_in_one_line_for_the_person(db: Path) -> None:
+    write_facts(db, *(f"D[service.part{n}]: decision {n}" for n in range(5)), f"C[{'long.' * 20}name]: x")
+    with bridge(db) as places:
+        notice = ask_event(places, "start", source="startup")["notice"]
+    assert notice.startswith("memory: 6 facts (long.long.")
+    assert notice.endswith(", …)")
+    assert (notice.count("service.part"), len(notice) < 150) == (4, True)
 
 
 def test_an_empty_memory_gives_nothing(db: Path) -> None:

@@ -41,6 +41,14 @@ def test_no_host_may_bring_anything_before_its_person_was_asked(store: str) -> N
     assert not Path(to_capture_path(store)).exists()
 
 
+def test_the_line_in_the_chat_is_told_until_the_person_says_no(store: str) -> None:
+    assert load_capture_switch(store).notices is None
+    with settings.open_capture_switch(store) as switch:
+        switch.notices = False
+    settings.allow_capture(store, "codex", True)
+    assert load_capture_switch(store).notices is False
+
+
 def test_other_ways_need_no_permission(store: str) -> None:
     assert is_allowed(store, "")
 

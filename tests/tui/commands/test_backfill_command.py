@@ -287,5 +287,8 @@ def test_the_answer_to_actions_is_changed_for_later(ask: Ask, tell: Tell) -> Non
     assert "what agents run, read and edit may be kept\n" in ask("capture", "status").out
     assert tell("capture", "off")["actions"] is True
     assert tell("capture", "actions", "off")["actions"] is False
-    for wrong in (("actions",), ("actions", "on", "--here"), ("on", "off")):
+    assert tell("capture", "status")["notices"] is True
+    assert tell("capture", "notices", "off")["notices"] is False
+    assert "what an agent was given at a start is not told in the chat" in ask("capture", "status").out
+    for wrong in (("actions",), ("notices",), ("actions", "on", "--here"), ("on", "off")):
         assert "go together" in ask("capture", *wrong).err

@@ -12,6 +12,8 @@ const START_MS = 1300 // the hook program's own stop of 1 s, and the start of it
 const PROMPT_MS = 450 // 150 ms likewise
 const MAX_CHARS = 262144
 
+let show = () => {} // shows its person a line, where the host can
+
 // Runs the hook program; resolves to its text, or "" when it has none in time. It is never killed: it ends by itself,
 // also after the host has ended.
 function report(event, payload, patience) {
@@ -39,8 +41,9 @@ function report(event, payload, patience) {
       })
       child.on("close", () => {
         try {
-          const { text, contextModification } = JSON.parse(said)
+          const { text, contextModification, notice } = JSON.parse(said)
           finish(text ?? contextModification)
+          if (notice) show(notice)
         } catch {
           finish("")
         }

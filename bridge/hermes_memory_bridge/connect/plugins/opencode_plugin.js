@@ -19,6 +19,12 @@ function joinText(parts) {
 
 export const HermesMemory = async ({ client, directory }) => {
   const sessions = new Map()
+  let shown = ""
+
+  show = (message) => {
+    if (message !== shown) attempt(() => client.tui.showToast({ body: { message, variant: "info" } }))
+    shown = message
+  }
 
   function openSession(id) {
     let session = sessions.get(id)

@@ -17,14 +17,20 @@ from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, reject_blank
 from hermes_memory_tui.cli.json_documents import print_document
 
+ANSWERED = ("actions", "notices")
+"""What is switched with an answer of its own."""
+
 
 @add_examples(
     ("capture status", "whether what is said here is kept"),
     ("capture off --here", "keep nothing of it in this folder"),
     ("capture actions on", "keep what agents run and edit, too"),
+    ("capture notices off", "no line in the chat on what an agent was given"),
 )
 @click.command("capture", short_help="Say whether what is said is kept: on, off, or status.")
-@click.argument("action", metavar="[actions] on|off|status", type=click.Choice(["on", "off", "status", "actions"]))
+@click.argument(
+    "action", metavar="[actions|notices] on|off|status", type=click.Choice(["on", "off", "status", *ANSWERED])
+)
 @click.argument("answer", required=False, metavar="", type=click.Choice(["on", "off"]))
 @click.option("--here", is_flag=True, help="In this folder and below it only.")
 @click.option("--host", metavar="NAME", callback=reject_blank, help="What the hooks of this host bring only.")
@@ -41,6 +47,7 @@ def capture_command(
     given to agents all the same.
 
     `capture actions on` allows to keep what agents run, read and edit as well, and `capture actions off` ends that.
+    `capture notices off` ends the line in the chat that names what an agent was given at a start.
     """
     store, is_off = settings.path(), action == "off"
     if here and host is not None:
@@ -50,11 +57,13 @@ def capture_command(
     hosts = (*find_hosts_with("answers"), "hermes-agent")
     if host is not None and host not in hosts:
         raise ArgumentError(f"{host[:40]!r} is no host with hooks; choose from {', '.join(hosts)}", host)
-    if (action == "actions") is (answer is None) or (answer and (here or host)):
-        raise ArgumentError("`actions` and its `on` or `off` go together, without --here and --host", answer)
+    if (action in ANSWERED) is (answer is None) or (answer and (here or host)):
+        raise ArgumentError(
+            "`actions` or `notices` and its `on` or `off` go together, without --here and --host", answer
+        )
     if answer:
         with capture_settings.open_capture_switch(store) as switch:
-            switch.actions = answer == "on"
+            setattr(switch, action, answer == "on")
     elif action == "status":
         if host is not None:
             raise ArgumentError("`capture status` shows all hosts; leave --host out", host)
@@ -111,6 +120,8 @@ def print_capture_status(settings: CommandSettings) -> None:
         )
     rule = "may be kept" if switch.actions else "is not kept; allow it with: hermes-memory-tui capture actions on"
     click.echo(f"what agents run, read and edit {rule}")
+    shown = "is told in the chat" if switch.notices is not False else "is not told in the chat"
+    click.echo(f"what an agent was given at a start {shown}, where its host has a place for that")
     read = sorted(host for host, until in switch.history.items() if until)
     if read:
         click.echo(f"sessions on this disk are brought in daily, where no hook does: {to_printable(', '.join(read))}")
@@ -132,6 +143,7 @@ def capture_json(switch: capture_switch.CaptureSwitch, folder: str, stopped: str
         "tools": switch.tools,
         "history": {host: format_iso_time(until) if until else None for host, until in switch.history.items()},
         "actions": switch.actions,
+        "notices": switch.notices is not False,
         "folders": switch.folders,
         "folder": folder,
     }
