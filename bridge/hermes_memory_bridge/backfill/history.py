@@ -15,14 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 
 from hermes_memory_bridge.backfill.disk_sessions import NO_END, DiskSession, SkippedFile
 from hermes_memory_bridge.backfill.git_commits import GIT, read_commits
 from hermes_memory_bridge.backfill.session_forms import read_session
 from hermes_memory_bridge.backfill.tool_calls import SessionCalls
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptMessage
-from hermes_memory_bridge.hook_service.turn_capture import split_message, to_spoken_text
+from hermes_memory_bridge.hook_service.turn_capture import split_message, to_actions, to_spoken_text
 from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.conversations.turn_rows import PortableTurn
@@ -32,7 +31,13 @@ from hermes_memory_store.hosts.host_data import list_client_names
 from hermes_memory_store.hosts.host_sessions import HostSession, HostTurns, digest_message
 from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion
 from hermes_memory_store.intake.intake import TURN_TARGET
-from hermes_memory_store.items.action_rows import Action, find_known_actions, keep_actions
+from hermes_memory_store.items.action_rows import (
+    Action,
+    find_known_actions,
+    keep_actions,
+    list_heard_actions,
+    mask_action,
+)
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Uid, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.store import Store
@@ -44,6 +49,9 @@ MOST_SAMPLED = 1_000
 
 GROWING_MS, LONGEST_ANSWER_MS = 10_000, 600_000
 """How lately a host wrote to a file whose last answer may still grow, and how lately that answer began."""
+
+LATE_MS = 2_000
+"""How long after a hook a host may note in its record when the call was."""
 
 MOST_CAPTURED = 100_000
 """Messages of one session, the newest, that are compared with those on disk."""
@@ -237,18 +245,30 @@ class History:
             at = Millis(min(call.at or disk.changed_at, now))
             if at < self._wanted.since or self._switch.was_stopped(at) or bisect_right(switches, at) % 2:
                 continue
-            for number, what in enumerate(call.subjects):
-                place = folder = os.path.normpath(os.path.join(disk.folder, call.folder))
-                if call.kind != "run":
-                    file = Path(folder, what)
-                    place = os.path.realpath(file.parent)
-                    what = os.path.join(place, file.name).removeprefix(f"{root}{os.sep}" if root else "")
-                if self._may_keep(place):
-                    named = "\0".join((disk.host, disk.name, "action", call.id, str(number)))
-                    uid = hashlib.blake2b(named.encode(errors="replace"), digest_size=16).digest()
-                    actions[uid] = Action(uid, call.kind, what, folder, at, *outcome)
+            call.folder, call.at = os.path.join(disk.folder, call.folder), at
+            made = to_actions(disk.host, disk.name, call, outcome, root, self._may_keep)
+            actions |= {action.uid: action for action in made}
         known = find_known_actions(self._store.db, [*actions], again=self._is_asked_for)
+        known |= self._find_heard_actions(disk, actions)
         return [action for uid, action in actions.items() if uid not in known]
+
+    def _find_heard_actions(self, disk: DiskSession, actions: dict[bytes, Action]) -> set[bytes]:
+        """Return which actions hooks brought that were told no id of the call: the last one like it that had begun by then."""
+        host_session, heard = self._store.host_sessions.find(disk.host, disk.name), set[bytes]()
+        if host_session is None or host_session.theme is None or host_session.session is None:
+            return heard
+        session = self._store.sessions.find_named(host_session.theme, host_session.session)
+        for brought in list_heard_actions(self._store.db, session) if session is not None else ():
+            if brought.uid in actions:
+                continue
+            like = [
+                action
+                for action in actions.values()
+                if action.uid not in heard and (action.kind, action.at < brought.at + LATE_MS) == (brought.kind, True)
+                if mask_action(action).what == brought.what
+            ]
+            heard |= {max(like, key=lambda action: action.at).uid} if like else set()
+        return heard
 
     def _drop_refused(
         self, disk: DiskSession, messages: Iterable[SaidMessage], switches: list[int]

@@ -26,7 +26,7 @@ def connect_options(command: F) -> F:
         click.option(
             "--yes",
             is_flag=True,
-            help="Skip the questions: hooks are installed, agents may write, nothing said is kept or heard.",
+            help="Skip the questions: hooks are installed, agents may write, nothing said or done is kept or heard.",
         ),
         click.option(
             "--capture/--no-capture", default=None, help="Keep what is said in the host, or not; asked otherwise."
@@ -35,6 +35,11 @@ def connect_options(command: F) -> F:
             "--hear/--no-hear",
             default=None,
             help="Hear what tools and pages returned, to tell their words from yours, or not; asked otherwise.",
+        ),
+        click.option(
+            "--actions/--no-actions",
+            default=None,
+            help="Keep what agents run, read and edit, or not; asked otherwise.",
         ),
         click.option("--hooks/--no-hooks", default=None, help="Give agents what is remembered by hooks, or not."),
         click.option(

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
+from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, edit_switch, find_consent
 from hermes_memory_bridge.connect.hooks.codex_trust import to_codex_config
 from hermes_memory_bridge.connect.hooks.hook_edit import (
     Hook,
@@ -76,6 +76,8 @@ class ConnectAnswers:
     """Whether hooks are marked as trusted where a host wants that."""
     rules: bool = False
     """Whether a file with facts is written into each workspace, for hosts whose hooks give nothing."""
+    actions: bool | None = None
+    """Whether what agents run, read and edit is kept, which is one answer for all hosts; None leaves what was answered before."""
     allows: bool | None = False
     """Whether tools run without a question; None where that was never offered, without what was taken out since."""
 
@@ -95,6 +97,11 @@ def plan_connection(
     if hears is None:
         hears = find_consent(store, host.name, of_tools=True) is True
     hears = hears and can_hear(host.name)
+    is_told = False
+    if can_hear(host.name) and not request.remove:
+        with edit_switch(edits, store) as switch:
+            switch.actions = switch.actions if answers.actions is None else answers.actions
+        is_told = hears or switch.actions is True
     file = find_host_config(host, place, project=request.project)
     document = HOOKS.get(host.name)
     place_of_hooks = hooks_file = find_hooks_file(host, place, project=request.project)
@@ -103,14 +110,14 @@ def plan_connection(
     sharing = find_sharing_hosts(edits, host, place)
     keeps_any = keeps or any(find_consent(store, sharer.name) for sharer in sharing)
     hooks: list[Hook] = []
-    hears_any = hears or any(find_consent(store, sharer.name, of_tools=True) for sharer in sharing)
-    if document is not None and not request.remove and (answers.gives or keeps_any or hears_any):
+    is_told_any = is_told or any(find_consent(store, sharer.name, of_tools=True) for sharer in sharing)
+    if document is not None and not request.remove and (answers.gives or keeps_any or is_told_any):
         hooks = document.to_hooks(
             host.name,
             to_command_options(request),
             gives=answers.gives,
             keeps=keeps_any,
-            hears=hears_any,
+            hears=is_told_any,
             platform=place.platform,
             in_project=request.project,
         )
@@ -118,7 +125,7 @@ def plan_connection(
         hooks_file = None  # another host reads the same file
     if host.name in SCRIPTS:
         place_of_hooks = find_script_plugin(host.name, place, project)
-    is_hooked = bool(hooks) or (host.name in SCRIPTS and (answers.gives or keeps or hears))
+    is_hooked = bool(hooks) or (host.name in SCRIPTS and (answers.gives or keeps or is_told))
     before = edits.read(file)
     notes: list[str] = []
     entry = None
@@ -158,7 +165,7 @@ def plan_connection(
         store,
         gives=answers.gives,
         keeps=keeps,
-        hears=hears,
+        hears=is_told,
         rules=answers.rules,
         project=project,
     )

@@ -16,7 +16,7 @@ from hermes_memory_bridge.connect.connect_plan import (
     plan_connection,
     plan_removal_elsewhere,
 )
-from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
+from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, edit_switch, find_consent
 from hermes_memory_bridge.connect.hooks.codex_trust import TRUST_QUESTION
 from hermes_memory_bridge.connect.hooks.hook_check import check_hooks
 from hermes_memory_bridge.connect.hooks.installation_record import find_installations, find_offers
@@ -46,6 +46,7 @@ from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_bridge.toolkit.connection import ESSENTIAL
 from hermes_memory_bridge.tools import select_tools
 from hermes_memory_store.errors import ArgumentError, StoreError, StoreMissing
+from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.rules_files import RULES_PLACES, may_write_rules
 from hermes_memory_store.store import Store
 
@@ -145,11 +146,16 @@ def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequ
     keeps = before is True if request.capture is None else request.capture  # an answer of before stands
     heard = find_consent(find_store_path(request.db), host.name, of_tools=True)
     hears = heard is True if request.hear is None else request.hear
-    entry = to_host_entry(host, replace(request, tools=request.tools or ESSENTIAL))
+    entry, edits = to_host_entry(host, replace(request, tools=request.tools or ESSENTIAL)), FileEdits()
+    with edit_switch(edits, find_store_path(request.db)) as switch:
+        if request.actions is not None and not request.project:
+            switch.actions = request.actions
     changes = plan_plugin_folder(
-        host.name, folder, place, entry, options, keeps=keeps, hears=hears, in_project=request.project
+        *(host.name, folder, place, entry, options),
+        keeps=keeps,
+        hears=hears or (switch.actions is True and not request.project),
+        in_project=request.project,
     )
-    edits = FileEdits()
     if not request.project:  # what is for others answers for nobody
         change_consent(edits, find_store_path(request.db), host.name, keeps)
         change_consent(edits, find_store_path(request.db), host.name, hears, of_tools=True)
@@ -192,13 +198,21 @@ def ask_what_is_wanted(request: ConnectRequest, place: HostEnvironment, hosts: S
             f" ({', '.join(host.title for host in hearing_hosts)}; digests in memory alone, nothing of it is kept.)",
             default=all(find_consent(store, host.name, of_tools=True) for host in hearing_hosts),
         )
+    actions = request.actions
+    if actions is None and hearing_hosts and not is_silent:
+        actions = confirm_on_terminal(
+            "Keep what is done? What your agents run, read and edit, how it ended, and the ends of errors, in your memory on this"
+            " machine, for 90 days.",
+            default=load_capture_switch(find_store_path(request.db)).actions is True,
+        )
     allows = request.allow
     if allows is None and not is_silent:
         allows = ask_for_permissions(request, place, heard_hosts)
     trusts = True
-    if (gives or keeps or hears) and not is_silent and any(host.name == "codex" for host in heard_hosts):
+    if (gives or keeps or hears or actions) and not is_silent and any(host.name == "codex" for host in heard_hosts):
         trusts = confirm_on_terminal(TRUST_QUESTION, default=True)
-    return ConnectAnswers(gives, keeps, hears, trusts, gives and wants_rules_files(request, heard_hosts), allows)
+    rules = gives and wants_rules_files(request, heard_hosts)
+    return ConnectAnswers(gives, keeps, hears, trusts, rules, actions, allows)
 
 
 def ask_for_permissions(request: ConnectRequest, place: HostEnvironment, hosts: Sequence[Host]) -> bool | None:

@@ -38,6 +38,8 @@ class ConnectRequest:
     """Whether what is said is kept; None asks."""
     hear: bool | None = None
     """Whether what tools return is heard; None asks."""
+    actions: bool | None = None
+    """Whether what agents run, read and edit is kept; None asks."""
     allow: bool | None = None
     """Whether tools run without a question; None asks."""
     rules: bool | None = None

@@ -1,7 +1,7 @@
 """The hooks of hosts, by the member `hooks` of their files of data: which events call `hermes-memory-hook`, and how.
 
 A line that gives is there once a person wants agents to be given what is remembered, one that keeps once he allowed what is
-said to be kept, one that hears once what tools return may be heard.
+said to be kept, one that hears once what tools return may be heard, or what they do kept.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class HookLine:
     keeps: bool = False
     """Whether keeping needs it."""
     hears: bool = False
-    """Whether hearing what tools return needs it."""
+    """Whether hearing what tools return, or keeping what they do, needs it."""
     background: bool = False
     """Whether the host need not wait for it, where it knows such hooks."""
 

@@ -31,9 +31,10 @@ MOST_PIDS = 8
 TEXT_FIELDS = (
     "host", "event", "session", "source", "turn", "folder", "text", "transcript", "agent", "trigger", "reason", "version",
     "theme", "tool", "page", "call", "act", "subject", "place", "call_id",
+    "error",
 )  # fmt: skip
 
-LONG_FIELDS = ("text", "call", "subject")
+LONG_FIELDS = ("text", "call", "subject", "error")
 
 ACTS = ("run", "read", "edit", "plan")
 """What a tool may have done, where that counts: a listing is read, and a question to the person is a plan."""
@@ -83,6 +84,8 @@ class HookEvent:
     exit: int | None = None
     """The exit code of a run, where the host tells it."""
     failed = False
+    error = ""
+    """What it returned, if it failed."""
     duration: int | None = None
     """Milliseconds."""
     pids: tuple[int, ...] = ()

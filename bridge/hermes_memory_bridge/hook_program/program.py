@@ -103,6 +103,9 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     stop.host = event.host
     log.note(f"read {', '.join(payload) or 'nothing'}")
     is_unheard = name == "tool" and not event.capture
+    if is_unheard:
+        event.text = event.call = ""  # what it did stands in other fields
+        is_unheard = not (event.act and may_capture(paths.store, "", event.folder, of_actions=True).allowed)
     if is_unheard or (host, event.host) == ("claude-code", "vscode"):  # which reads these hooks beside its own
         stop.answer("")
         stop.is_settled = True

@@ -89,7 +89,7 @@ def describe_act(host: str, payload: Mapping[str, Any], tool: str, call: Any, tr
     form = load_host(host).get("actions", {})
     rule = form.get("hook", {})
     call_id = find_by_paths(payload, rule.get("id", "tool_use_id"))
-    document: dict[str, Any] = {"call_id": call_id} if isinstance(call_id, str) else {}
+    document: dict[str, Any] = {"call_id": str(call_id)} if call_id is not None else {}
     if tool not in form.get("tools", {}):
         return document
     kind, member = form["tools"][tool]
@@ -102,7 +102,7 @@ def describe_act(host: str, payload: Mapping[str, Any], tool: str, call: Any, tr
     subject = "\n".join(name if is_command else name.replace("\n", "\\n") for name in made.subjects)
     document |= {"act": "read" if made.kind == "list" else made.kind, "subject": subject}
     document |= {"place": to_path(find_by_paths(call, WORK_FOLDERS))} if is_command else {}
-    return document | {"exit": exit_code, "failed": error is not None, "duration": duration}
+    return document | {"exit": exit_code, "failed": error is not None, "error": error, "duration": duration}
 
 
 def read_newest_record(call: ToolCall, path: str, rules: list[dict[str, str]]) -> None:

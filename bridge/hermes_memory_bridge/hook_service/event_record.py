@@ -20,6 +20,7 @@ from hermes_memory_bridge.hook_service.turn_capture import (
 )
 from hermes_memory_bridge.hook_service.window_texts import make_start_giving
 from hermes_memory_store.hosts.host_sessions import HostSession, HostTurns
+from hermes_memory_store.items.action_rows import Action, keep_actions
 from hermes_memory_store.model import Origin, Session
 from hermes_memory_store.store import Store
 
@@ -58,6 +59,27 @@ def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givin
                 *(store, event.host, event.event, event.folder, theme),
                 lambda: join_givings(fit_givings([make_start_giving(store, theme, situation)])),
             )
+
+
+def record_actions(store: Store, sessions: HookSessions, moment: HookMoment, actions: Sequence[Action]) -> None:
+    """Keep what a session's tool did. Within a write. The session is opened where none of its events was heard before."""
+    event, origin = moment.event, moment.find_origin(store)
+    with store.attribute(origin):
+        host_session = store.host_sessions.find(event.host, moment.name)
+        name = None if host_session is None or host_session.theme != moment.theme else host_session.session
+        session = None if name is None else store.sessions.find_named(moment.theme, name)
+        if session is None:
+            session = sessions.take(store, moment, host_session, origin.project)
+            store.host_sessions.note(
+                *(event.host, moment.name, event.event),
+                theme=moment.theme,
+                session=session.name,
+                pid=moment.process,
+                folder=event.folder,
+            )
+        policy = store.policies.for_theme(session.theme)
+        if policy.turns != "none" and (not event.agent or policy.capture_subagents):
+            keep_actions(store.db, session, event.host, actions, None, store.clock())
 
 
 def note_event(

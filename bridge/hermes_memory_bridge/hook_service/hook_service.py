@@ -20,8 +20,9 @@ from dataclasses import replace
 from typing import Any
 
 from hermes_memory_bridge.hook_program.hook_event import HookEvent, parse_hook_event
+from hermes_memory_bridge.hook_program.tool_acts import ToolCall
 from hermes_memory_bridge.hook_service.event_giving import choose_givings
-from hermes_memory_bridge.hook_service.event_record import record_event
+from hermes_memory_bridge.hook_service.event_record import record_actions, record_event
 from hermes_memory_bridge.hook_service.giving import Giving, format_givings_notice, join_givings
 from hermes_memory_bridge.hook_service.hook_moment import HookMoment, measure_file, to_event_time, to_session_name
 from hermes_memory_bridge.hook_service.hook_sessions import RENEWAL_S, HookSessions, renew_living
@@ -29,7 +30,7 @@ from hermes_memory_bridge.hook_service.host_processes import find_host_process
 from hermes_memory_bridge.hook_service.prompt_matching import find_message_facts
 from hermes_memory_bridge.hook_service.session_turns import SessionTurn, SessionTurns
 from hermes_memory_bridge.hook_service.transcripts.transcript_filling import TranscriptFilling
-from hermes_memory_bridge.hook_service.turn_capture import to_spoken_text
+from hermes_memory_bridge.hook_service.turn_capture import to_actions, to_spoken_text
 from hermes_memory_bridge.hook_service.waiting_events import WaitingEvents
 from hermes_memory_bridge.runtime.followed_answer import FollowedAnswer
 from hermes_memory_bridge.runtime.place_resolution import find_sighting_theme
@@ -39,7 +40,9 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import parse_folder
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.hosts.capture_switch import may_capture
+from hermes_memory_store.hosts.host_data import load_host
 from hermes_memory_store.intake.intake import to_masked_name
+from hermes_memory_store.items.action_rows import Action
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.projects.own_lines import find_own_lines
@@ -78,6 +81,7 @@ class HookService:
         """
         event = parse_event(arguments)
         if event.event == "tool":
+            self.worker.run_in_background(self.keep_act(event))
             await asyncio.wait([self.worker.run_in_background(self.note_tool_words(event))])
             return to_answer("")
         process = find_host_process(event.pids)
@@ -146,6 +150,33 @@ class HookService:
             await asyncio.wait([look], timeout=LOOK_S)
         if look.done():
             digests.note_said(look.result(), place)
+
+    async def keep_act(self, event: HookEvent) -> None:
+        """Keep what a tool did, where the person said yes to that; of a subagent's as of its messages."""
+        folder, path = parse_folder(event.folder) or "", str(self.worker.path)
+        if not event.act or not event.session or not may_capture(path, "", folder, of_actions=True).allowed:
+            return
+        moment = await self.to_moment(event, find_host_process(event.pids))
+        root = "" if moment.seen is None else moment.seen.root
+        subjects = [event.subject] if event.act == "run" else event.subject.split("\n")
+        is_kept = load_host(event.host)["actions"]["tools"].get(event.tool, ("",))[0] != "list"
+        begin = moment.at - (event.duration or 0)
+        where = os.path.join(folder, event.place)
+        call = ToolCall(event.call_id, event.act if is_kept else "", list(filter(None, subjects)), where, begin)
+        outcome = event.exit, event.duration, (event.error or "failed") if event.failed else None
+
+        def find_actions() -> list[Action]:
+            def may_keep(place: str) -> bool:
+                return may_capture(path, "", place, of_actions=True).allowed
+
+            return [*to_actions(event.host, event.session, call, outcome, root, may_keep)]
+
+        look = run_in_daemon_thread(find_actions)
+        await asyncio.wait([look], timeout=LOOK_S)
+        await self.turns.settle(event.host, moment.name)
+        await self.waiting.settle()
+        if look.done() and look.result():
+            await self.worker.write(lambda store: record_actions(store, self.sessions, moment, look.result()))
 
     async def keep(self) -> None:
         """Bring in what waits, and renew the leases of sessions whose host lives; run until cancelled."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
 import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+from hermes_memory_bridge.hook_program.tool_acts import ToolCall
 from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
 from hermes_memory_store.context.fence import remove_fenced_text
 from hermes_memory_store.conversations.turn_rows import MAX_TURN
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.hosts.host_sessions import HostSession, HostTurns
-from hermes_memory_store.model import Origin, Session
+from hermes_memory_store.items.action_rows import Action
+from hermes_memory_store.model import Millis, Origin, Session
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
@@ -25,6 +31,9 @@ HOST_BLOCKS = re.compile(
 
 HOOK_WORDS = re.compile(r"^\s*\w+ hook (?:additional context|success|response): *$", re.MULTILINE)
 """What is left of a hook's message once our text is out of it."""
+
+OWN_PROGRAMS = re.compile(r"\bhermes-memory-(?:tui|bridge)\b")
+"""What they are told may be a fact, which has an origin and a history of its own."""
 
 SUMMARY_TITLE = "host summary"
 
@@ -67,6 +76,40 @@ def capture_message(
         turns.note_captured(key, captured.uid)
         store.fact_uses.note_said(session, part)
     return True
+
+
+def to_actions(
+    host: str,
+    session: str,
+    call: ToolCall,
+    outcome: tuple[int | None, int | None, str | None],
+    root: str,
+    may_keep: Callable[[str], bool],
+) -> Iterator[Action]:
+    """Yield what a call did, an action for each of its files, without what may not be kept where it was.
+
+    A hook and a transcript tell of the same call by the same uids. May read the disk.
+
+    :param session: the host's own name of its session
+    :param call: with its time, and with the folder in which it was made
+    :param root: of its project, or empty
+    :param may_keep: whether anything may be kept in a folder
+    """
+    if call.kind not in ("run", "read", "edit"):
+        return
+    folder, at = os.path.normpath(call.folder), Millis(call.at or 0)
+    for number, what in enumerate(call.subjects):
+        place = folder
+        if call.kind != "run":
+            file = Path(folder, what)
+            place = os.path.realpath(file.parent)
+            what = os.path.join(place, file.name).removeprefix(f"{root}{os.sep}" if root else "")
+        elif OWN_PROGRAMS.search(what):
+            continue
+        if may_keep(place):
+            named = "\0".join((host, session, "action", call.id or f"{at} {what}", str(number)))
+            uid = hashlib.blake2b(named.encode(errors="replace"), digest_size=16).digest()
+            yield Action(uid, call.kind, what, folder, at, *outcome)
 
 
 def captures_subagents(store: Store, session: Session) -> bool:

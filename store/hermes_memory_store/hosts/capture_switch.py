@@ -94,19 +94,22 @@ class CaptureSwitch:
 
 
 def may_capture(
-    store_path: str, host: str, folder: str, *, of_tools: bool = False, now: int | None = None
+    store_path: str, host: str, folder: str, *, of_tools: bool = False, of_actions: bool = False, now: int | None = None
 ) -> CaptureRuling:
     """Return whether what is said may be kept.
 
     :param host: the host whose hook brings it; empty for other ways, which need no permission of their own
     :param folder: where it is said, absolute; empty when nobody knows
     :param of_tools: whether it is what tools returned, which may be heard
+    :param of_actions: whether it is what agents run, read and edit, which no yes of a host covers
     :param now: UTC milliseconds; the system's clock unless given
     """
     switch = load_capture_switch(store_path)
     stop = switch.find_general_stop(to_now(now)) or find_folder_stop(switch, folder)
     if not stop and host and (switch.tools if of_tools else switch.hosts).get(host) is not True:
         stop = f"not allowed to {host}"
+    if not stop and of_actions and switch.actions is not True:
+        stop = "not allowed of what agents run, read and edit"
     return CaptureRuling(not stop, stop)
 
 

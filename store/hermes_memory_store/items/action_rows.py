@@ -51,7 +51,7 @@ BLANK = """
 
 OF_SESSION = """
     SELECT uid, kind, what, folder, at, exit_code, duration_ms, error FROM actions
-    WHERE session_id = (SELECT id FROM sessions WHERE uid = ?) AND what IS NOT NULL ORDER BY at DESC, id DESC LIMIT ?
+    WHERE session_id = (SELECT id FROM sessions WHERE uid = ?) AND what IS NOT NULL {} ORDER BY at DESC, id DESC LIMIT ?
 """
 
 
@@ -91,7 +91,12 @@ def keep_actions(db: Db, session: Session, host: str, actions: Iterable[Action],
 
 def list_actions(db: Db, session: Session, limit: int = -1) -> list[Action]:
     """Return what a session did, newest first."""
-    return [Action(*row) for row in db.rows(OF_SESSION, (uids.parse_uid(session.uid), limit))]
+    return [Action(*row) for row in db.rows(OF_SESSION.format(""), (uids.parse_uid(session.uid), limit))]
+
+
+def list_heard_actions(db: Db, session: Session) -> list[Action]:
+    """Return what hooks brought of a session, newest first."""
+    return [Action(*row) for row in db.rows(OF_SESSION.format("AND run IS NULL"), (uids.parse_uid(session.uid), -1))]
 
 
 def find_known_actions(db: Db, action_uids: Sequence[bytes], *, again: bool) -> set[bytes]:

@@ -108,7 +108,7 @@ def test_without_a_codex_that_lists_hooks_the_way_out_is_named(
 
 
 def test_a_person_who_does_not_agree_is_told_what_remains_to_be_done(codex: Path, tmp_path: Path) -> None:
-    answer = connect(tmp_path, "codex", typed="y\nn\nn\nn\ny\n")
+    answer = connect(tmp_path, "codex", typed="y\nn\nn\nn\nn\ny\n")
     assert "Codex runs no hook that you have not trusted" in answer.stdout
     assert "type /hooks" in answer.stdout
     assert "trusted_hash" not in (tmp_path / ".codex" / "config.toml").read_text()

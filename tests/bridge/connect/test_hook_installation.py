@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_bridge.connect.hooks.hook_check import examine_hooks
 from hermes_memory_bridge.connect.hooks.hook_edit import list_own_hooks, read_hook_document
 from hermes_memory_bridge.connect.host_hooks import HOOKS
 from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
-from hermes_memory_bridge.connect.plugins.host_plugins import can_hear
+from hermes_memory_bridge.connect.plugins.host_plugins import SCRIPTS, can_hear, find_script_plugin
+from hermes_memory_store.hosts.capture_settings import open_capture_switch
 from hermes_memory_store.hosts.capture_switch import may_capture
 from hermes_memory_store.projects.place_themes import Places
 from hermes_memory_store.store import Store
@@ -70,8 +72,8 @@ def test_without_an_answer_agents_are_given_what_is_remembered_and_nothing_is_ke
 @pytest.mark.parametrize(
     ("typed", "gives", "keeps"),
     [
-        *(("\n\n\n\n\n", True, False), ("y\ny\nn\nn\ny\n", True, True)),
-        *(("n\nn\n\n\n\n", False, False), ("n\ny\nn\ny\ny\n", False, True)),
+        *(("\n\n\n\n\n\n", True, False), ("y\ny\nn\nn\nn\ny\n", True, True)),
+        *(("n\nn\n\n\n\n\n", False, False), ("n\ny\nn\nn\ny\ny\n", False, True)),
     ],
 )
 def test_two_questions_have_two_answers(typed: str, gives: bool, keeps: bool, tmp_path: Path) -> None:
@@ -104,8 +106,46 @@ def test_what_tools_return_is_heard_where_that_was_allowed_and_not_after_a_no(na
     assert is_heard() == (False, False)
 
 
+@pytest.mark.parametrize("name", [name for name in (*HOOKS, "opencode") if can_hear(name)])
+def test_what_is_done_is_told_where_that_was_allowed_and_by_no_other_yes(name: str, tmp_path: Path) -> None:
+    store, script = tmp_path / ".hermes" / "memory.db", SCRIPTS.get(name)
+    told, place = "const HEARS = true" if script else f"{name} tool", HostEnvironment(tmp_path, "linux", {})
+
+    def is_told() -> tuple[bool, bool]:
+        file = find_script_plugin(name, place) if script else hooks_file_of(name, tmp_path)
+        return told in file.read_text(), may_capture(str(store), "", str(tmp_path), of_actions=True).allowed
+
+    assert connect_here(tmp_path, name, "--yes", "--capture") == 0
+    assert is_told() == (False, False)
+    assert connect_here(tmp_path, name, "--yes", "--actions") == 0
+    assert connect_here(tmp_path, name, "--yes", "--theme", "me") == 0
+    assert is_told() == (True, True), "an answer that was given stands"
+    assert not may_capture(str(store), name, str(tmp_path), of_tools=True).allowed, "and is none to the other question"
+    assert connect_here(tmp_path, name, "--yes", "--no-actions") == 0
+    assert is_told() == (False, False)
+    with open_capture_switch(store) as switch:
+        switch.actions = True
+    assert [finding.ok for finding in examine_hooks(place, store, name)] == [False]
+    assert connect_here(tmp_path, name, "--yes") == 0
+    assert is_told() == (True, True), "a yes that was given elsewhere counts"
+
+
+def test_what_is_done_is_asked_about(tmp_path: Path) -> None:
+    shown = connect(tmp_path, "claude-code", typed="\n\n\ny\n\n\n")
+    assert "Keep what is done? What your agents run, read and edit" in shown.stdout
+    assert {"PostToolUse", "PostToolUseFailure"} <= own_events(tmp_path / ".claude" / "settings.json")
+    answers = json.loads((tmp_path / ".hermes" / "memory.db.capture.json").read_text())
+    assert (answers["hosts"], answers["tools"], answers["actions"]) == (
+        {"claude-code": False},
+        {"claude-code": False},
+        True,
+    )
+    again = connect(tmp_path, "claude-code", typed="\n\n\n\n\n\n")
+    assert json.loads((tmp_path / ".hermes" / "memory.db.capture.json").read_text())["actions"] is True, again.stdout
+
+
 def test_what_tools_return_is_asked_about(tmp_path: Path) -> None:
-    shown = connect(tmp_path, "claude-code", typed="\n\ny\n\n\n")
+    shown = connect(tmp_path, "claude-code", typed="\n\ny\n\n\n\n")
     assert "May it hear what tools and pages returned, to tell their words from yours?" in shown.stdout
     assert {"PostToolUse", "PostToolUseFailure"} <= own_events(tmp_path / ".claude" / "settings.json")
     answers = json.loads((tmp_path / ".hermes" / "memory.db.capture.json").read_text())
@@ -292,7 +332,7 @@ def test_the_person_of_an_older_store_is_asked_whether_projects_have_memories_of
     with Store.open(store) as opened:
         opened.facts.write("default", "D[db]: sqlite")
     make_older(store)
-    shown = connect(tmp_path, "gemini", typed="y\nn\nn\ny\ny\nn\n").stdout
+    shown = connect(tmp_path, "gemini", typed="y\nn\nn\nn\ny\ny\nn\n").stdout
     assert "Give each project a memory of its own?" in shown
     with Store.open(store, read_only=True) as opened:
         assert (opened.place_themes.choice, opened.place_themes.is_undecided) == (Places.DEFAULT, False)

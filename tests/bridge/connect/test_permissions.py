@@ -238,7 +238,7 @@ def test_opencode_is_permitted_nothing_where_its_person_is_not_asked(rules: Any,
     file = file_of("opencode", tmp_path)
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"permission": rules}))
-    shown = connect(tmp_path, "opencode", typed="\n\n\n\n")
+    shown = connect(tmp_path, "opencode", typed="\n\n\n\n\n")
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert "without asking each time?" not in shown.stdout
     assert json.loads(file.read_text())["permission"] == rules
@@ -263,9 +263,9 @@ def test_enter_does_not_give_back_what_a_person_took_out(tmp_path: Path) -> None
     document = json.loads(file.read_text())
     document["permissions"]["allow"] = []
     file.write_text(json.dumps(document))
-    assert connect(tmp_path, "claude-code", "--theme", "x", typed="\n" * 6).returncode == 0
+    assert connect(tmp_path, "claude-code", "--theme", "x", typed="\n" * 7).returncode == 0
     assert unasked_tools("claude-code", tmp_path) == set()
-    assert connect(tmp_path, "claude-code", typed="\n\n\ny\n\n").returncode == 0
+    assert connect(tmp_path, "claude-code", typed="\n\n\n\ny\n\n").returncode == 0
     assert unasked_tools("claude-code", tmp_path) == set(UNASKED_TOOLS)
 
 
@@ -423,7 +423,7 @@ def test_one_damaged_file_keeps_no_other_host_from_being_asked_about(tmp_path: P
         permission_file(name, tmp_path).parent.mkdir()
         permission_file(name, tmp_path).write_text(text)
     file_of("claude-code", tmp_path).write_text("{}")
-    shown = connect(tmp_path, "--all", typed="\n" * 6)
+    shown = connect(tmp_path, "--all", typed="\n" * 7)
     assert "without asking each time?" in shown.stdout
     assert "Qwen Code" in shown.stderr
     assert unasked_tools("claude-code", tmp_path) == set(UNASKED_TOOLS)

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_memory_bridge.connect.hooks.capture_consent import find_consent
+from hermes_memory_bridge.connect.hooks.capture_consent import find_consent, needs_tool_hooks
 from hermes_memory_bridge.connect.hooks.codex_trust import CodexUnavailable, find_trust_entries, list_codex_hooks
 from hermes_memory_bridge.connect.hooks.hook_edit import OwnHook, list_own_hooks, read_hook_document
 from hermes_memory_bridge.connect.hooks.host_states import format_elapsed, format_heard
@@ -74,7 +74,7 @@ def examine_script_plugins(host: str, place: HostEnvironment, store: Path) -> li
         if not file.exists() and file not in installed:
             continue
         try:
-            capture, hears = (find_consent(store, host, of_tools=of_tools) is True for of_tools in (False, True))
+            capture, hears = find_consent(store, host) is True, needs_tool_hooks(store, host)
             problems = find_plugin_problems(host, file, find_hook_program(), capture=capture, hears=hears)
         except ArgumentError as error:
             problems = [str(error)]
@@ -110,7 +110,7 @@ def examine_hooks_file(
             document,
             own,
             keeps=find_consent(store, host.name) is True,
-            hears=find_consent(store, host.name, of_tools=True) is True,
+            hears=needs_tool_hooks(store, host.name),
         ),
         *find_switches(host, settings, place),
         *(find_trust_problems(file, place) if host.name == "codex" else ()),

@@ -41,7 +41,7 @@ class ScriptPlugin:
     source: str
     """What is particular to the host. What reports an event, `hook_report.js`, stands before it."""
     hears: bool = False
-    """Whether it can report what tools return."""
+    """Whether it can report what tools do and return."""
 
 
 SCRIPTS = {name: ScriptPlugin(**table) for name, table in find_hosts_with("script").items()}
@@ -56,7 +56,7 @@ def format_script_plugin(host: str, command: list[str], *, capture: bool, hears:
 
     :param command: the hook program of this installation; the plugin adds the host, the event and the options
     :param capture: whether what is said may be kept; without it the events that only capture are not reported
-    :param hears: whether what tools return may be heard
+    :param hears: whether what tools return may be heard, or what they do kept
     """
     folder = resources.files(__package__)
     report, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in (REPORT, SCRIPTS[host].source))
@@ -92,7 +92,7 @@ def find_plugin_problems(host: str, file: Path, program: Path, *, capture: bool,
 
     :param program: the hook program of this installation
     :param capture: whether the person allowed what is said to be kept
-    :param hears: whether he allowed what tools return to be heard
+    :param hears: whether he allowed what tools return to be heard, or what they do to be kept
     """
     words = read_plugin_command(file)
     if not words:
