@@ -40,7 +40,7 @@ def test_a_model_writes_and_searches_unasked_and_purges_nothing(start_host: Star
     host.home.remember(OLD)
     host.home.remember(NEW)
     host.model.rules.append(WRITE)
-    host.connect(hooks=False)
+    host.home.run("hermes-memory-bridge", "connect", name, "--yes")
 
     host.try_ask(PROMPT)
 
