@@ -10,10 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.toolkit.connection import ESSENTIAL
 from hermes_memory_bridge.version import __version__
 from hermes_memory_bridge.wire.early_answers import HANDSHAKE_VERSIONS, LISTS, META, MODERN_VERSION, SHIPPED_FILE
-from hermes_memory_bridge.wire.messages import OWN_REQUEST
+from hermes_memory_bridge.wire.messages import ESSENTIAL, OWN_REQUEST
 from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.running import bridge, dial
 

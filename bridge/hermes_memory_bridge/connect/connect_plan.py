@@ -56,7 +56,7 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
     hears_events,
     plan_own_files,
 )
-from hermes_memory_bridge.toolkit.connection import ESSENTIAL
+from hermes_memory_bridge.wire.messages import ESSENTIAL
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError
 

@@ -1,17 +1,36 @@
-"""Check of a configured command: start it as a host does, and request the status."""
+"""Check of a connected host: start its command as it does, and ask the host itself, without its model, what it reaches.
+
+A host is asked by the command of its own that the member `probe` of its file of data names.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import select
+import shlex
+import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
+from hermes_memory_bridge.connect.hosts import Host, HostEnvironment, without_marks
+from hermes_memory_bridge.connect.jsonc_edit import find_jsonc_tree
+from hermes_memory_bridge.connect.toml_yaml_edit import parse_toml
+from hermes_memory_store.hosts.host_data import load_host
+
 ANSWER_TIMEOUT_S = 20.0
+
+PROBE_TIMEOUT_S = 60.0
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 KEPT_VARIABLES = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """What hosts leave of the environment."""
@@ -60,6 +79,47 @@ def check_configured_command(command: list[str], env: dict[str, str]) -> HostChe
         assert process.stdin is not None
         process.stdin.close()
     return HostCheckResult(True, f"{len(tools)} tools, theme {theme}, answered in {took * 1000:.0f} ms")
+
+
+def probe_host(host: str, place: HostEnvironment) -> HostCheckResult | None:
+    """Run the command by which a host shows what it reaches, in a folder without a project; None where there is none."""
+    table: dict[str, Any] = load_host(host).get("probe", {"command": [host]})
+    words: list[str] = table["command"]
+    program = shutil.which(words[0], path=place.environ.get("PATH", ""))
+    if program is None or "expected" not in table:
+        return None
+    shown = f"`{shlex.join(words)}`"
+    with tempfile.TemporaryDirectory(prefix="hermes-memory-check-") as folder, tempfile.TemporaryFile() as output:
+        # No pipes: what the host starts may keep them open.
+        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
+        try:
+            subprocess.run([program, *words[1:]], **streams, env=place.environ, cwd=folder, timeout=PROBE_TIMEOUT_S)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return HostCheckResult(False, f"{shown} did not end as it should: {error}")
+        output.seek(0)
+        printed = ESCAPES.sub("", output.read().decode(errors="replace")).strip()
+    if re.search(table["expected"], printed):
+        return HostCheckResult(True, f"itself {table['proves']}, says {shown}; no model was asked")
+    last = (printed.splitlines() or ["nothing"])[-1].strip()
+    return HostCheckResult(False, f"{shown} does not show that it reaches the memory: {last[:200]}")
+
+
+def find_own_memory(host: Host, place: HostEnvironment) -> tuple[bool, str] | None:
+    """Return whether a host's own memory is on, by its settings and the working folder's, and its switch; None: none is known."""
+    table: dict[str, Any] = load_host(host.name).get("own_memory", {})
+    if not table:
+        return None
+    usual, is_on = place.find_path(table["file"]), bool(table["is_usual"])
+    for file in (usual, *(Path.cwd() / name for name in host.switches)):
+        value: Any = None
+        with suppress(ValueError, HostFileError):  # a host that cannot read it heeds nothing of it
+            text, _ = without_marks(read_host_config(file))
+            value = parse_toml(text) if file.suffix == ".toml" else find_jsonc_tree(text).value
+        for key in table["key"].split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        is_on = value if isinstance(value, bool) else is_on
+    is_off = place.environ.get(table.get("off_variable", ""), "").lower() in ("1", "true")
+    return is_on and not is_off, f"{table['name']}, `{table['key']}` in {usual}"
 
 
 class RpcProcess:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_memory_bridge.connect.connect_plan import (
@@ -17,10 +18,15 @@ from hermes_memory_bridge.connect.connect_plan import (
     plan_removal_elsewhere,
 )
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, edit_switch, find_consent
-from hermes_memory_bridge.connect.hooks.codex_trust import TRUST_QUESTION
-from hermes_memory_bridge.connect.hooks.hook_check import check_hooks
+from hermes_memory_bridge.connect.hooks.codex_trust import TRUST_QUESTION, CodexUnavailable, call_through_codex
+from hermes_memory_bridge.connect.hooks.hook_check import check_hooks, find_given_events
 from hermes_memory_bridge.connect.hooks.installation_record import find_installations, find_offers
-from hermes_memory_bridge.connect.host_check import check_configured_command
+from hermes_memory_bridge.connect.host_check import (
+    HostCheckResult,
+    check_configured_command,
+    find_own_memory,
+    probe_host,
+)
 from hermes_memory_bridge.connect.host_config_files import FileChange, FileEdits, HostFileError, apply_file_changes
 from hermes_memory_bridge.connect.host_entries import (
     ConnectRequest,
@@ -32,7 +38,12 @@ from hermes_memory_bridge.connect.host_entries import (
     to_host_entry,
     to_standing_request,
 )
-from hermes_memory_bridge.connect.host_permissions import PermissionEdit, describe_permissions, lift_permissions
+from hermes_memory_bridge.connect.host_permissions import (
+    PermissionEdit,
+    describe_permissions,
+    find_permitted_uses,
+    lift_permissions,
+)
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, find_here, to_started_command
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     SCRIPTS,
@@ -43,8 +54,8 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
 )
 from hermes_memory_bridge.connect.provider_install import find_plugin_folder
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
-from hermes_memory_bridge.toolkit.connection import ESSENTIAL
 from hermes_memory_bridge.tools import select_tools
+from hermes_memory_bridge.wire.messages import ESSENTIAL
 from hermes_memory_store.errors import ArgumentError, StoreError, StoreMissing
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.rules_files import RULES_PLACES, may_write_rules
@@ -59,7 +70,7 @@ def connect_host(request: ConnectRequest) -> int:
     place = find_here()
     if request.host is None and not request.every:
         if request.check:
-            return check_connected_hosts(place, request)
+            return to_exit_code(list_host_checks(request))
         for host in HOSTS.values():
             file = host.file(place)
             is_connected = find_bridge_entry(host, file) is not None
@@ -71,7 +82,7 @@ def connect_host(request: ConnectRequest) -> int:
     if request.every:
         if request.host is not None or request.provider or request.project:
             raise ArgumentError("--all connects every host that is there; leave HOST, --provider and --project out")
-        return check_connected_hosts(place, request) if request.check else connect_every_host(place, request)
+        return to_exit_code(list_host_checks(request)) if request.check else connect_every_host(place, request)
     assert request.host is not None
     host = find_host(request.host)
     if request.provider:
@@ -84,11 +95,23 @@ def connect_host(request: ConnectRequest) -> int:
         return write_plugin_folder(host, place, request)
     request = to_standing_request(host, place, request)
     if request.check:
-        return check_connected_host(host, place, request)
+        return to_exit_code(list_host_checks(request))
     answers = ask_what_is_wanted(request, place, [host])
     edits = FileEdits()
     notes = plan_connection(edits, host, place, request, answers)
     return write_connections(request, [host], edits.to_changes(), place, notes)
+
+
+def list_host_checks(request: ConnectRequest) -> list[ConnectedHost]:
+    """Check a host, or every connected one, and print what is found. :raises StoreError: as `connect_host`"""
+    place = find_here()
+    if request.host is None:
+        return check_connected_hosts(place, request)
+    return [check_connected_host(find_host(request.host), place, request)]
+
+
+def to_exit_code(checks: Sequence[ConnectedHost]) -> int:
+    return 0 if checks and all(check.ok for check in checks) else 1
 
 
 def connect_every_host(place: HostEnvironment, request: ConnectRequest) -> int:
@@ -318,23 +341,45 @@ def offer_project_themes(path: Path, *, is_silent: bool) -> None:
         print(f"hermes-memory-bridge: {error}", file=sys.stderr)  # the host is connected all the same
 
 
-def check_connected_hosts(place: HostEnvironment, request: ConnectRequest) -> int:
+@dataclass(slots=True)
+class ConnectedHost:
+    """What a check finds of a host and its model; None where it cannot be told."""
+
+    host: str
+    ok: bool
+    works: bool
+    """Whether the command of its entry answers this program."""
+    called: bool | None = None
+    """Whether the host itself reaches the memory, as far as it shows that without its model."""
+    given: bool = False
+    reads: bool | None = None
+    writes: bool | None = None
+    """Whether its model may in the working folder, without a question."""
+    after_tools: bool = False
+    own_memory: bool | None = None
+
+
+def check_connected_hosts(place: HostEnvironment, request: ConnectRequest) -> list[ConnectedHost]:
     connected = [host for host in HOSTS.values() if find_bridge_entry(host, host.file(place))]
     if not connected:
         print("no host is connected; `hermes-memory-bridge connect HOST` connects one")
-        return 1
-    return max(check_connected_host(host, place, request) for host in connected)
+    return [check_connected_host(host, place, request) for host in connected]
 
 
-def check_connected_host(host: Host, place: HostEnvironment, request: ConnectRequest) -> int:
-    """Start the command a host has configured, as the host would, and check its hooks: that they can run, and did."""
+def check_connected_host(host: Host, place: HostEnvironment, request: ConnectRequest) -> ConnectedHost:
+    """Start the command a host has configured, ask the host, and check its hooks: that they can run, and did."""
     file = find_host_config(host, place, project=request.project)
     entry = find_bridge_entry(host, file)
     if entry is None:
         print(f"{host.title}: {NAME} does not stand in {file}; `hermes-memory-bridge connect {host.name}` connects it")
-        return 1
+        return ConnectedHost(host.name, ok=False, works=False)
     outcome = check_configured_command(to_started_command(entry), dict(entry.get("env") or entry.get("envs") or {}))
     print(f"{host.title}: {'works' if outcome.ok else 'does not work'}: {outcome.output}")
+    answer = None if request.project else call_through_host(host.name, place)
+    unasked = "was not asked itself: only its model could show that it reaches the memory, or it is not on the PATH"
+    print(
+        f"{host.title}: {unasked if answer is None else answer.output if answer.ok else f'does not work: {answer.output}'}"
+    )
     permissions = describe_permissions(host.name, place, entry)
     if permissions:
         print(f"{host.title}: {permissions}")
@@ -348,4 +393,31 @@ def check_connected_host(host: Host, place: HostEnvironment, request: ConnectReq
         print(f"{host.title}: what tools and pages return is {state}; `connect {host.name} {changed}` changes it")
     if hears_events(host.name) and not findings:
         print(f"{host.title}: no hooks; its model is given what is remembered only when it asks for it")
-    return 0 if outcome.ok and all(finding.ok for finding in findings) else 1
+    are_sound = all(finding.ok for finding in findings)
+    checked = ConnectedHost(host.name, ok=outcome.ok and are_sound and (answer is None or answer.ok), works=outcome.ok)
+    checked.called = None if answer is None else answer.ok
+    events = find_given_events(host, place) if findings else set()
+    checked.given, checked.after_tools = bool(events) and are_sound, "tool" in events
+    if events:
+        print(f"{host.title}: its model is {'also' if checked.after_tools else 'not'} given facts after tools")
+    with contextlib.suppress(ValueError, HostFileError):  # the permissions say it above
+        checked.reads, checked.writes = find_permitted_uses(host.name, place, entry) or (None, None)
+    own = find_own_memory(host, place)
+    if own is not None:
+        checked.own_memory, switch = own
+        state = "on, and may tell its model otherwise" if checked.own_memory else "off"
+        print(f"{host.title}: its own memory is {state} ({switch})")
+    return checked
+
+
+def call_through_host(host: str, place: HostEnvironment) -> HostCheckResult | None:
+    """Have a host reach the memory without its model, as far as it can; None where it cannot be asked."""
+    if host != "codex" or shutil.which("codex", path=place.environ.get("PATH", "")) is None:
+        return probe_host(host, place)
+    try:
+        theme = call_through_codex(place)
+    except CodexUnavailable as error:
+        return HostCheckResult(False, str(error))
+    return HostCheckResult(
+        True, f"itself called memory_status, theme {theme}, by `codex app-server`; no model was asked"
+    )

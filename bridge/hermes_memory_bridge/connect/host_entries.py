@@ -11,7 +11,7 @@ from pathlib import Path
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
 from hermes_memory_bridge.connect.hosts import HOSTS, Entry, Host, HostEnvironment, to_started_command
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
-from hermes_memory_bridge.toolkit.connection import ESSENTIAL
+from hermes_memory_bridge.wire.messages import ESSENTIAL
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.system.filesystem import default_store_path
 

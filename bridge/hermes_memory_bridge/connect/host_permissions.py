@@ -234,28 +234,43 @@ def list_missing(rules: dict[str, str]) -> list[str]:
     return [tool for tool in UNASKED_TOOLS if tool not in rules and rules.get("*", "ask") == "ask"]
 
 
+def find_permitted_uses(host: str, place: HostEnvironment, entry: Entry) -> tuple[bool, bool] | None:
+    """Return whether reading and writing work without a question in the working folder; None where the host has no such switch.
+
+    :raises ValueError: a file cannot be parsed
+    :raises HostFileError: or not read
+    """
+    form = PERMISSIONS.get(host)
+    if form is None:
+        return None
+    folder = find_permitted_folder(form)
+    project_files = [Path.cwd() / name for name in HOSTS[host].switches if form.path]
+    rules = [form.find_rules(read_host_config(file), folder) for file in (form.file(place), *project_files)]
+    reads, writes = (
+        entry.get("trust") is True or ({rule.get(tool, rule.get("*")) for rule in rules} - {None} or {"ask"}) <= FREE
+        for tool in ("memory_search", "memory_write")
+    )
+    return reads, writes
+
+
 def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str:
     """Say whether reading and writing work without a question in the working folder; nothing of hosts without such a switch."""
     form = PERMISSIONS.get(host)
     if form is None:
         return ""
     folder = find_permitted_folder(form)
-    project_files = [Path.cwd() / name for name in HOSTS[host].switches if form.path]
     try:
-        rules = [form.find_rules(read_host_config(file), folder) for file in (form.file(place), *project_files)]
+        reads, writes = find_permitted_uses(host, place, entry) or (False, False)
+        own_rules = form.find_rules(read_host_config(form.file(place)), folder)
     except (ValueError, HostFileError) as error:
         return f"nobody can tell whether it asks before reading and writing: {error}"
-    reads, writes = (
-        entry.get("trust") is True or ({rule.get(tool, rule.get("*")) for rule in rules} - {None} or {"ask"}) <= FREE
-        for tool in ("memory_search", "memory_write")
-    )
     where = f" in {folder}" if folder else ""
     if reads and writes:
         return f"reads and writes without a question{where}"
     how = "reads without a question, asks before each writing" if reads else "asks before each reading and writing"
     if form.form == "codex":
         return f"{how}, as its approval modes say"
-    way = f"; `hermes-memory-bridge connect {host} --allow` lets agents write" if list_missing(rules[0]) else ""
+    way = f"; `hermes-memory-bridge connect {host} --allow` lets agents write" if list_missing(own_rules) else ""
     return f"{how}{where}{way}"
 
 

@@ -19,11 +19,12 @@ from hermes_memory_bridge.protocol.resource_handlers import to_resource_handlers
 from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, introduce_client
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.runtime.tool_access import find_offered_tools, to_unknown_tool_result
-from hermes_memory_bridge.toolkit.connection import ESSENTIAL, Connection
+from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_bridge.version import __version__
 from hermes_memory_bridge.wire.instructions import WORDS
+from hermes_memory_bridge.wire.messages import ESSENTIAL
 
 WHOLE_LISTS = ("tools/list", "prompts/list", "resources/templates/list")
 

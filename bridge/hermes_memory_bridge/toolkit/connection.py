@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from hermes_memory_bridge.wire.messages import ESSENTIAL
 from hermes_memory_store import uids
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.context.context_block import SPEC, SPEC_WITH_HOOKS
@@ -33,9 +34,6 @@ TITLE = re.compile(r"#\d+\s*$")
 
 GIVEN_WITH_HANDSHAKE = "instructions"
 """The kind of the context record of facts that a connection was given with its handshake."""
-
-ESSENTIAL = "essential"
-"""The selection of tools for a host with hooks of ours: they count its turns and give what it is to know."""
 
 Later = Callable[[Callable[[Store], Any]], None]
 

@@ -12,8 +12,8 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
-from hermes_memory_bridge.toolkit.connection import ESSENTIAL
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
+from hermes_memory_bridge.wire.messages import ESSENTIAL
 from hermes_memory_store.errors import ArgumentError
 
 

@@ -26,6 +26,9 @@ END = b'{"hermes-memory":"end"'
 CLOSE = b"}\n"
 """Ends each of these lines."""
 
+ESSENTIAL = "essential"
+"""The selection of tools for a host with hooks of ours: they count its turns and give what it is to know."""
+
 KEY = "io.hermes-memory/key"
 """The idempotency key of a call, in its `_meta`."""
 

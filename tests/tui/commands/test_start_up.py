@@ -64,7 +64,8 @@ def test_a_command_imports_nothing_heavy(tell: Tell, db: Path, command: str) -> 
         assert not modules & {*RANKING, "tiktoken", "tempfile", "subprocess", "logging"}
     of_the_bridge = {name for name in modules if name.startswith("hermes_memory_bridge")}
     if command == "doctor":  # it looks at the hooks of connected hosts, too
-        of_the_bridge = {name for name in of_the_bridge if not name.startswith("hermes_memory_bridge.connect")}
+        hosts = ("hermes_memory_bridge.connect", "hermes_memory_bridge.wire")
+        of_the_bridge = {name for name in of_the_bridge if not name.startswith(hosts)}
     assert {name.removeprefix("hermes_memory_bridge") for name in of_the_bridge} <= FROM_THE_BRIDGE | SAYS_OF_HOSTS
 
 

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from hermes_memory_bridge.connect.hooks.trust_tables import add_trust, find_trus
 from hermes_memory_bridge.connect.host_check import ANSWER_TIMEOUT_S, RpcProcess
 from hermes_memory_bridge.connect.host_config_files import HostFileError
 from hermes_memory_bridge.connect.host_entries import to_changed_config
-from hermes_memory_bridge.connect.hosts import Entry, Host, HostEnvironment, without_marks
+from hermes_memory_bridge.connect.hosts import NAME, Entry, Host, HostEnvironment, without_marks
 
 
 class CodexUnavailable(Exception):
@@ -93,6 +94,36 @@ def list_codex_hooks(place: HostEnvironment, home: Path | None = None) -> list[C
     :param home: the folder of its configuration; the person's own unless given
     :raises CodexUnavailable: Codex is not there, or does not answer
     """
+    with open_codex(place, home) as (codex, deadline):
+        listed = codex.request("hooks/list", {"cwds": [str(home or place.home)]}, deadline)["data"]
+        return [
+            CodexHook(
+                str(hook["key"]),
+                str(hook["sourcePath"]),
+                str(hook.get("command") or ""),
+                str(hook["currentHash"]),
+                str(hook["trustStatus"]),
+                bool(hook.get("enabled", True)),
+            )
+            for folder_hooks in listed
+            for hook in folder_hooks["hooks"]
+        ]
+
+
+def call_through_codex(place: HostEnvironment) -> str:
+    """Have Codex call `memory_status` in a thread that it does not keep; return the theme. No model is asked.
+
+    :raises CodexUnavailable: Codex is not there, is too old, or does not reach the memory
+    """
+    with tempfile.TemporaryDirectory(prefix="hermes-memory-check-") as folder, open_codex(place) as (codex, deadline):
+        thread = codex.request("thread/start", {"cwd": folder, "ephemeral": True}, deadline)["thread"]["id"]
+        call = {"threadId": thread, "server": NAME, "tool": "memory_status", "arguments": {}}
+        return str(codex.request("mcpServer/tool/call", call, deadline)["structuredContent"]["theme"])
+
+
+@contextmanager
+def open_codex(place: HostEnvironment, home: Path | None = None) -> Iterator[tuple[RpcProcess, float]]:
+    """Start Codex, as it is configured, to be asked; yield it, and the time by which it must have answered."""
     program = shutil.which("codex", path=place.environ.get("PATH", ""))
     if program is None:
         raise CodexUnavailable("Codex is not on the PATH")
@@ -111,23 +142,11 @@ def list_codex_hooks(place: HostEnvironment, home: Path | None = None) -> list[C
             try:
                 codex.request("initialize", {"clientInfo": {"name": "hermes-memory", "version": "1"}}, deadline)
                 codex.send({"method": "initialized"})
-                listed = codex.request("hooks/list", {"cwds": [folder]}, deadline)["data"]
-                return [
-                    CodexHook(
-                        str(hook["key"]),
-                        str(hook["sourcePath"]),
-                        str(hook.get("command") or ""),
-                        str(hook["currentHash"]),
-                        str(hook["trustStatus"]),
-                        bool(hook.get("enabled", True)),
-                    )
-                    for folder_hooks in listed
-                    for hook in folder_hooks["hooks"]
-                ]
+                yield codex, deadline
             finally:
                 process.kill()
     except (OSError, ValueError, KeyError, TypeError, TimeoutError) as error:
-        raise CodexUnavailable(f"Codex did not list its hooks ({error}); it may be too old") from error
+        raise CodexUnavailable(f"Codex did not answer ({error}); it may be too old") from error
 
 
 TRUST_QUESTION = (

@@ -27,6 +27,7 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
 )
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError, StoreError
+from hermes_memory_store.hosts.host_data import load_host
 from hermes_memory_store.hosts.host_sessions import HostReport
 from hermes_memory_store.store import Store
 from hermes_memory_store.system.own_process import to_isolated_environment
@@ -202,6 +203,22 @@ def find_trust_problems(file: Path, place: HostEnvironment) -> list[str]:
         (disabled, "are switched off in Codex (/hooks)"),
     )
     return [f"{len(keys)} of {len(entries)} hooks {problem}" for keys, problem in counts if keys]
+
+
+def find_given_events(host: Host, place: HostEnvironment) -> set[str]:
+    """Return the events of ours at which the person's hooks, or a plugin, hand facts to a host that lets them."""
+    answered = set(load_host(host.name).get("answers", {}).get("forms", {}))
+    if host.name in SCRIPTS:
+        return answered if read_plugin_command(find_script_plugin(host.name, place)) else set()
+    document = HOOKS.get(host.name)
+    events: set[str] = set()
+    with contextlib.suppress(ValueError, HostFileError):
+        if document is not None:
+            own = list_own_hooks(read_hook_document(read_host_config(document.file(place))))
+            events = {hook.event for hook in own if "--silent" not in hook.words}
+    return {
+        line.event for line in (document.lines if document else ()) if line.gives and line.native in events
+    } & answered
 
 
 def check_hooks(host: Host, place: HostEnvironment, store: Path) -> list[HookFinding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -33,7 +34,14 @@ def connect_command(settings: CommandSettings, /, **flags: Any) -> int:
     if request.host and not (request.yes or request.dry_run or request.check):
         raise ArgumentError("--json cannot prompt; add --yes or --dry-run")
     output = io.StringIO()
+    document: dict[str, Any] = {}
     with contextlib.redirect_stdout(output):
-        code = execute_request(request)
-    print_document({"ok": code == 0, "said": output.getvalue()})
+        if request.check and not request.provider:
+            from hermes_memory_bridge.connect.host_connection import list_host_checks, to_exit_code
+
+            checks = list_host_checks(request)
+            code, document = to_exit_code(checks), {"hosts": [asdict(check) for check in checks]}
+        else:
+            code = execute_request(request)
+    print_document({"ok": code == 0, "said": output.getvalue(), **document})
     return code
