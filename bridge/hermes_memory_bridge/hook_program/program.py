@@ -63,7 +63,7 @@ class StepLog:
 def report_host_event(arguments: list[str], log: StepLog) -> None:
     """Report the event that the arguments and standard input say, and print the answer."""
     from hermes_memory_bridge.hook_program.hook_event import HOOK_EVENTS
-    from hermes_memory_bridge.hook_program.host_dialects import find_speaking_host, format_host_answer
+    from hermes_memory_bridge.hook_program.host_dialects import EVENT_NAME_KEYS, find_speaking_host, format_host_answer
     from hermes_memory_store.hosts.host_data import load_host
 
     host, name, options = parse_hook_arguments(arguments)
@@ -102,6 +102,7 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     event = stop.found = find_event()
     stop.host = event.host
     log.note(f"read {', '.join(payload) or 'nothing'}")
+    stop.native = host_payload.find_text(payload, EVENT_NAME_KEYS)
     is_unheard = name == "tool" and not event.capture
     if is_unheard:
         event.text = event.call = ""  # what it did stands in other fields
@@ -111,7 +112,9 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         stop.is_settled = True
         host_input.drain()
         return
-    outcome, answer, notice = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
+    is_start = without_bridge.is_start(event.host, name)
+    wait_s = WAITS_S["start"] if is_start else WAITS_S.get(name, WAIT_S)
+    outcome, answer, notice = report_event(paths, event.to_wire(), log.began + wait_s)
     log.note(f"{outcome} {'' if outcome == ANSWERED else answer}")
     if outcome == ANSWERED or name == "tool":  # what no bridge hears of a tool is of no use later
         stop.is_settled = True
@@ -119,7 +122,7 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         host_input.drain()
         return
     giving = None
-    if name == "start" or outcome in (NO_BRIDGE, REFUSED):
+    if is_start or outcome in (NO_BRIDGE, REFUSED):
         text, notice, giving = without_bridge.read_own_answer(paths.store, event)
         log.note(f"read {len(text)} characters from the store")
         giving = giving if stop.answer(text, notice) else None

@@ -11,6 +11,7 @@ from hermes_memory_bridge.hook_program.hook_event import HookEvent
 from hermes_memory_bridge.hook_program.host_dialects import format_host_answer
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
+from hermes_memory_store.hosts.host_data import load_host
 
 LAST_S = 10
 """How long a process that nobody waits for may take."""
@@ -29,51 +30,87 @@ if TYPE_CHECKING:
     from hermes_memory_bridge.wire.paths import BridgePaths
 
 
+def is_start(host: str, event: str) -> bool:
+    """Check whether an event may be what begins a session: in hosts whose starts come too late, the first prompt is."""
+    return event == "start" or (event == "prompt" and "late starts" in load_host(host).get("habits", ()))
+
+
 def read_own_answer(store: str, event: HookEvent) -> tuple[str, str, dict[str, Any] | None]:
     """Return what is given at a start, or at the first prompt of a session to which nothing was given, what the person sees of
     it, and its record.
 
-    Read from the store itself; empty where there is none that can be read.
+    Read from the store itself; empty where there is none that can be read. What a window has is not given again.
     """
     nothing = "", "", None
-    if event.event not in ("start", "prompt") or (event.event == "prompt" and was_given(store, event)):
+    is_late = event.event == "start" and "late starts" in load_host(event.host).get("habits", ())
+    if event.event not in ("start", "prompt") or is_late:
+        return nothing
+    given = find_given(store, event)
+    if event.event == "prompt" and given is not None:
         return nothing
     try:
         from hermes_memory_store.context.hot_context import read_hot_context
     except ImportError:
         return nothing
     hot = read_hot_context(store, event.folder, theme=event.theme)
+    if hot is not None and given is not None:
+        hot = hot.without(given)
     if hot is None or not hot.text:
         return nothing
-    return hot.text, hot.notice, {"uids": list(hot.uids), "tokens": hot.tokens, "kind": event.event}
+    return (
+        hot.text,
+        "" if event.agent else hot.notice,
+        {"uids": list(hot.uids), "tokens": hot.tokens, "kind": event.event},
+    )
 
 
-def was_given(store: str, event: HookEvent) -> bool:
-    """Check whether this session's present window was given something, as far as that is certain.
+def find_given(store: str, event: HookEvent) -> set[str] | None:
+    """Return which facts this session's present window was given, as far as that is certain; None where it was given nothing.
 
     A session that says no id was not: what is given twice is a blemish, what is never given a defect.
     """
     if not event.session:
-        return False
-    has_facts = False
-    for path in waiting_records.list_waiting(store):
-        record = waiting_records.read_record(path) or {}
-        if record.get("host") == event.host and record.get("session") == event.session:
-            if record.get("event") in ("start", "compacted"):
-                has_facts = False
-            has_facts = has_facts or record.get("given") is not None
-    return has_facts or was_given_by_bridge(store, event)
+        return None
+    given = find_given_by_bridge(store, event)
+    is_compacting = False
+    for record in (
+        *map(waiting_records.read_record, waiting_records.list_waiting(store)),
+        {**event.to_wire(), "given": None},
+    ):
+        if record is None or any(record.get(name) != getattr(event, name) for name in ("host", "session", "agent")):
+            continue
+        is_start, source = record.get("event") == "start", record.get("source")
+        is_compaction = record.get("event") in ("compacting", "compacted") or (is_start and source == "compact")
+        # One compaction is told of by several events, in any order.
+        if not is_compacting if is_compaction else is_start and not goes_on(event, source):
+            given = None
+        is_compacting = is_compaction or (is_compacting and is_start)
+        if record.get("given") is not None:
+            given = (given or set()) | set(record["given"]["uids"])
+    return given
 
 
-def was_given_by_bridge(store: str, event: HookEvent) -> bool:
-    """Check whether the store says so of the window that a bridge heard of last."""
+def goes_on(event: HookEvent, source: object) -> bool:
+    """Check whether a start with this source leaves its model what it had."""
+    return bool(event.agent) or (
+        source == "resume" and "forgetful resumes" not in load_host(event.host).get("habits", ())
+    )
+
+
+def find_given_by_bridge(store: str, event: HookEvent) -> set[str] | None:
+    """Return what the store says of the window that a bridge heard of last."""
     try:
         from hermes_memory_store.database.store_reading import read_store
+        from hermes_memory_store.uids import format_uid
     except ImportError:
-        return False
-    query = "SELECT 1 FROM host_sessions WHERE host = ? AND name = ? AND given_at >= window_at"
-    row = read_store(store, lambda conn: conn.execute(query, (event.host, event.session)).fetchone())
-    return row is not None
+        return None
+    query = (
+        "SELECT g.uid FROM host_sessions h LEFT JOIN host_given g ON g.host_session_id = h.id"
+        " WHERE h.host = ? AND h.name = ? AND h.given_at >= h.window_at"
+    )
+    name = f"{event.session} {event.agent}" if event.agent else event.session
+    rows = read_store(store, lambda conn: conn.execute(query, (event.host, name)).fetchall())
+    return {format_uid(uid) for (uid,) in rows if uid is not None} if rows else None
 
 
 def needs_record(event: HookEvent) -> bool:
@@ -140,8 +177,10 @@ class HardStop:
         """
         self.host = host
         self.event = event
-        self.ends = began + LIMITS_S.get(event, LIMIT_S)
+        self.ends = began + (LIMIT_S if is_start(host, event) else LIMITS_S.get(event, LIMIT_S))
         self.store = ""
+        self.native = ""
+        """The host's word for the event."""
         self.found: HookEvent | None = None
         """The event, once it was read."""
         self.is_settled = False
@@ -160,7 +199,7 @@ class HardStop:
             return False
         if notice and load_capture_switch(self.store).notices is False:
             notice = ""
-        rest = format_host_answer(self.host, self.event, text, notice).encode("utf-8", "replace")
+        rest = format_host_answer(self.host, self.event, text, notice, self.native).encode("utf-8", "replace")
         try:
             while rest:
                 rest = rest[os.write(1, rest) :]

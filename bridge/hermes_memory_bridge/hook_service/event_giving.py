@@ -17,7 +17,6 @@ from hermes_memory_bridge.hook_service.host_habits import (
     DEAF_COMPACT_STARTS,
     LATE_STARTS,
     SILENT_COMPACTIONS,
-    SUMMARISER_HOSTS,
 )
 from hermes_memory_bridge.hook_service.prompt_matching import AVERAGE_TOKENS, make_prompt_giving
 from hermes_memory_bridge.hook_service.window_texts import (
@@ -44,8 +43,6 @@ def choose_event_givings(store: Store, sessions: HookSessions, moment: HookMomen
     host_session = store.host_sessions.find(event.host, moment.name) if moment.name else None
     if event.event == "start":
         return [] if is_unheard_start(moment, host_session) else [choose_start(store, sessions, moment, host_session)]
-    if event.event == "compacting" and event.host in SUMMARISER_HOSTS:
-        return [compaction_giving(store, sessions, moment, host_session)]
     is_asked = (
         event.event == "prompt" and event.text.strip()
     )  # Qwen Code asks again after each tool result, without a text

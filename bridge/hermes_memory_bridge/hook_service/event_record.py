@@ -135,7 +135,7 @@ def record_givings(
         store.reads.note(
             giving.kind, session.theme, giving.facts, session=session, tokens=giving.tokens, reasons=giving.reasons
         )
-        if event.event != "compacting" and not late:
+        if not late:
             store.host_sessions.forget_given(host_session, giving.gone)
             store.host_sessions.note_given(host_session, giving.facts)
     store.reads.flush()
@@ -148,7 +148,7 @@ def record_givings(
         is_new_window = any(giving.kind == "compaction" for giving in nonempty)
         columns |= {"prompts": host_session.prompts + 1, "prompt_tokens": host_session.prompt_tokens + spent}
         columns |= {"window_prompts": 0 if is_new_window else host_session.window_prompts + 1}
-    if givings and event.event != "compacting":
+    if givings:
         columns |= {"given_at": moment.at, "given_seq": store.journal.last_seq()}
     if nonempty:
         columns |= {"given_tokens": sum(giving.tokens for giving in nonempty)}
@@ -178,7 +178,7 @@ def record_message(
 
 
 def remove_given_lines(store: Store, host_session: HostSession, summary: str) -> str:
-    """Return a summary without the lines of facts that the host was told to keep word for word."""
+    """Return a summary without the lines of facts that its session was given."""
     texts = {fact.notation for fact in store.facts.by_uids(store.host_sessions.given_facts(host_session)).values()}
     texts |= {fact.notation for fact in store.context.ranked_facts(host_session.theme or "default")}
     return "\n".join(line for line in summary.split("\n") if line.strip().lstrip("-*•> ").strip("`") not in texts)

@@ -97,6 +97,8 @@ def begins_window(moment: HookMoment, host_session: HostSession | None) -> bool:
     event = moment.event
     if event.source == "compact":
         return event.host not in DEAF_COMPACT_STARTS
+    if event.agent:  # a subagent that is started again goes on with all that it has
+        return not is_window_open(host_session)
     if event.source == "resume" and event.host not in FORGETFUL_RESUMES:
         return host_session is None or not is_window_open(host_session)
     return not is_beside_prompt(moment, host_session)

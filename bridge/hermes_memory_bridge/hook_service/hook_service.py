@@ -222,6 +222,8 @@ class HookService:
         allowed = event.capture and may_capture(str(self.worker.path), event.host, folder or "").allowed
         at = to_event_time(event, self.worker.store.clock())
         size = measure_file(event.transcript) if event.transcript else 0
+        if event.event == "prompt":  # what the host wrote into it, or in the person's name, is no message of his
+            event.text = to_spoken_text(event.text)
         theme = await self.find_theme(event, seen)
         return HookMoment(event, to_session_name(event, process), at, theme, seen, process, allowed, size)
 

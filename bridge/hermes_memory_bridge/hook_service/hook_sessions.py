@@ -34,6 +34,9 @@ class HookSessions:
         """Return the session of ours that an event belongs to, renewed; open it when there is none. Within a write."""
         connection = self.find_connection(store, moment)
         name = None if host_session is None or host_session.theme != moment.theme else host_session.session
+        if name is None and moment.event.agent:  # a subagent's work is that of the session it belongs to
+            parent = store.host_sessions.find(moment.event.host, moment.event.session)
+            name = None if parent is None or parent.theme != moment.theme else parent.session
         if name is None and connection is not None and connection.has_session(connection.name):
             name = connection.name  # the model spoke first: what hooks bring belongs to the same session
         running = None if name is None else store.sessions.find_running(moment.theme, name)

@@ -14,9 +14,6 @@ def find_hosts_that(habit: str) -> frozenset[str]:
     return frozenset(host for host, habits in find_hosts_with("habits").items() if habit in habits)
 
 
-SUMMARISER_HOSTS = find_hosts_that("summariser")
-"""Pass what a hook says on to who writes the summary."""
-
 SILENT_COMPACTIONS = find_hosts_that("silent compactions")
 """Announce a compaction in every turn, and tell of none."""
 

@@ -22,9 +22,10 @@ from hermes_memory_store.store import Store
 log = logging.getLogger(__name__)
 
 HOST_BLOCKS = re.compile(
-    r"\A# Context from my IDE setup:.*?\n## My request for Codex:|"
-    r"(<|&lt;)(hook_context|system[-_]reminder|task-notification|qwen:user-prompt-submit-context|user-prompt-submit-hook|"
-    r"ide_opened_file|ide_selection|new-diagnostics)\b[^>\n]*?(>|&gt;).*?(</|&lt;/)\2(>|&gt;)",
+    r"\A# Context from my IDE setup:.*?\n## My request for Codex:|\A\[SYSTEM NOTIFICATION - NOT USER INPUT\].*|"
+    r"(?:\A<task-notification>.*</task-notification>|(<|&lt;)(hook_context|system[-_]reminder|task-notification|qwen:user-prompt-submit-context|user-prompt-submit-hook|"
+    r"ide_opened_file|ide_selection|new-diagnostics)\b[^>\n]*?(>|&gt;).*?(</|&lt;/)\2(>|&gt;))"
+    r"(?:\s*Read the output file to retrieve the result: \S+)?",
     re.DOTALL | re.IGNORECASE,
 )
 """What a host wrote into a message: nobody said it."""
@@ -119,7 +120,7 @@ def captures_subagents(store: Store, session: Session) -> bool:
 def to_spoken_text(text: str) -> str:
     """Return what somebody said of a message: without what we gave, what the host added, and half characters."""
     text = remove_fenced_text(text.encode(errors="replace").decode().replace("\0", ""))
-    if text.startswith("#") or "<" in text or "&" in text:  # else it has no block, and the search takes long
+    if text.startswith(("#", "[")) or "<" in text or "&" in text:  # else it has no block, and the search takes long
         text = HOST_BLOCKS.sub("", text)
     return (HOOK_WORDS.sub("", text) if " hook " in text else text).strip()
 

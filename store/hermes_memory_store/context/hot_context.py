@@ -17,7 +17,7 @@ from hermes_memory_store.places import place_reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from hermes_memory_store.places.branch_marks import HotPlace
@@ -57,6 +57,9 @@ ALLOWED = """
 
 STATUS_TOOL = "tool:memory_status"
 """The tool that gives the same facts: a token restricted to others may not read them this way either."""
+
+EXPECTED_MS = 3_600_000
+"""How long after their installation hooks are expected that were never heard."""
 
 SETTLED_MS = 60_000
 """By how much a host's first sign in a session, by its hook or by MCP, may come before the other."""
@@ -124,6 +127,12 @@ class HotContext:
         """Return as many of the facts, in order, as make a text of at most so many bytes; `MOST_GIVEN_BYTES` unless given."""
         return self._cut(count_fitting(len(self.text_lines), lambda count: self._cut(count).text, *most))
 
+    def without(self, uids: Collection[str]) -> HotContext:
+        """Return the facts but these, and nothing else."""
+        rest = [place for place, uid in enumerate(self.uids) if uid not in uids]
+        lines, uids = [self.text_lines[place] for place in rest], [self.uids[place] for place in rest]
+        return HotContext(self.theme, lines, uids, [self.costs[place] for place in rest], 0)
+
     def _cut(self, count: int) -> HotContext:
         left_out = self.left_out + len(self.text_lines) - count
         cut = HotContext(self.theme, self.text_lines[:count], self.uids[:count], self.costs[:count], left_out)
@@ -168,7 +177,7 @@ def read_instruction_facts(
 ) -> HotContext | None:
     """Return the hot facts that a server gives with its handshake; None where it gives none.
 
-    Whoever may not read the theme gets none; nor does a host whose start hook was heard, since that gives the same.
+    Whoever may not read the theme gets none; nor does a host whose start hook is expected, since that gives the same.
 
     :param client: what its program calls itself
     :param token: what it presents, if anything; without one it comes over this user's own socket
@@ -180,7 +189,7 @@ def read_instruction_facts(
     def read(conn: driver.Connection) -> HotContext | None:
         ask = to_ask(conn)
         access = read_token_access(conn, token) if token else (theme, personal, sealed)
-        if access is None or is_start_heard(ask, client, folder):
+        if access is None or is_start_expected(ask, store_path, client, folder):
             return None
         context = read_theme_context(ask, access, folder, environ, reserved=reserved)
         if token:  # which may forbid to read conversations
@@ -205,8 +214,8 @@ def read_token_access(conn: driver.Connection, token: str) -> Access | None:
     return row[0], "personal" in rights, True
 
 
-def is_start_heard(ask: Ask, client: str, folder: str) -> bool:
-    """Check whether the hooks of a client's host were heard within its last sessions.
+def is_start_expected(ask: Ask, store_path: str, client: str, folder: str) -> bool:
+    """Check whether the hooks of a client's host were heard within its last sessions, or were installed just now.
 
     Hooks can be installed in one project alone. Then they are heard there and nowhere else, so that being heard in one
     other folder proves nothing: facts that are given twice are a blemish, facts that are never given a defect.
@@ -220,11 +229,36 @@ def is_start_heard(ask: Ask, client: str, folder: str) -> bool:
     if host is None:
         return False
     heard_at, is_here, folders = next(iter(ask(HEARD, (host, folder))), (None, 0, 0))
-    if heard_at is None or not (is_here or folders != 1):
-        return False
+    installed_at = find_installation_time(store_path, host, folder)
     names = tuple(list_client_names(host))
     starts = [at for name, at in ask(NEWEST_SESSIONS, ()) if str(name).lower().startswith(names)]
+    if heard_at is None:
+        is_new = installed_at is not None and time() * 1000 - installed_at < EXPECTED_MS
+        return is_new and not any(at > installed_at for at in starts)
+    if not (is_here or folders != 1 or installed_at is not None):
+        return False
     return len(starts) < LAST_SESSIONS or heard_at >= starts[LAST_SESSIONS - 1] - SETTLED_MS
+
+
+def find_installation_time(store_path: str, host: str, folder: str) -> int | None:
+    """Return when the hooks of a host that run in a folder were installed last, as `connect` noted; None where none are."""
+    from hermes_memory_store.compact_json import parse_whole_object
+    from hermes_memory_store.hosts.host_data import load_host
+
+    try:
+        with open(f"{store_path}.hooks.json", encoding="utf-8") as file:
+            files = (parse_whole_object(file.read()) or {}).get(host)
+    except (OSError, ValueError):
+        return None
+    data = load_host(host)
+    in_project = "/" + (data.get("hooks") or data.get("script", {})).get("project", "/")
+    times = [
+        at
+        for file, at in (files.items() if isinstance(files, dict) else ())
+        if isinstance(at, int)
+        and (in_project not in file or f"{folder}/".startswith(file.partition(in_project)[0] + "/"))
+    ]
+    return max(times, default=None)
 
 
 def to_ask(conn: driver.Connection) -> Ask:

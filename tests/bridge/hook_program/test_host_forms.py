@@ -95,7 +95,8 @@ def test_how_a_command_of_codex_ended_is_read_from_the_end_of_its_record(
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_answer_has_the_form_of_the_host(case: Case) -> None:
     host = case.speaker or case.host
-    said = format_host_answer(host, case.event, "T")
+    native = str(case.payload.get("hook_event_name", ""))
+    said = format_host_answer(host, case.event, "T", native=native)
     if case.form is None:
         assert said == load_host(host)["answers"].get("empty", "")
     else:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.hook_program.hook_event import HookEvent
-from hermes_memory_bridge.hook_program.without_bridge import leave_record, needs_record, read_own_answer, was_given
+from hermes_memory_bridge.hook_program.without_bridge import find_given, leave_record, needs_record, read_own_answer
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.store import Store
@@ -112,9 +112,52 @@ def test_a_prompt_whose_window_a_bridge_has_given_something_gets_nothing(store: 
     with Store.open(store) as opened:
         now = opened.clock()
         opened.host_sessions.note("codex", "x-1", "start", window_at=now, given_at=now)
-        assert was_given(str(store), prompt)
+        assert find_given(str(store), prompt) == set()
         opened.host_sessions.note("codex", "x-1", "start", window_at=now + 1)
-        assert not was_given(str(store), prompt)
+        assert find_given(str(store), prompt) is None
+
+
+def give_and_leave(store: Path, event: HookEvent) -> str:
+    text, _, event.given = read_own_answer(str(store), event)
+    assert leave_record(str(store), event)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("host", "events", "given"),
+    [
+        ("codex", "start startup, prompt, start resume, prompt, start resume", 1),
+        ("claude-code", "start startup, prompt, compacting, start compact, compacted, prompt", 2),
+        ("codex", "start startup, compacting, compacted, start resume, start compact, prompt", 2),
+        ("codex", "start startup, prompt, compacted, prompt", 2),
+        ("claude-code", "start startup, prompt, start clear, prompt, start fork", 3),
+        ("copilot", "start startup, prompt, start resume, prompt", 2),
+        ("gemini", "start startup, prompt, start resume, prompt", 2),
+    ],
+)
+def test_each_window_is_given_the_facts_once_however_long_no_bridge_answers(
+    store: Path, fact: str, host: str, events: str, given: int
+) -> None:
+    texts = []
+    for words in events.split(", "):
+        name, _, source = words.partition(" ")
+        event = HookEvent(host, name, session="s-1", source=source, folder="/w", transcript="/w/session")
+        texts.append(give_and_leave(store, event))
+    assert sum(FACT in text for text in texts) == given
+    assert not any(FACT in text for text, words in zip(texts, events.split(", "), strict=True) if "compac" in words[:9])
+
+
+def test_a_resumed_session_is_given_what_is_new_and_a_subagent_all_of_it_once(store: Path, fact: str) -> None:
+    assert FACT in give_and_leave(store, HookEvent("codex", "start", session="s-1", source="startup", folder="/w"))
+    with Store.open(store) as opened:
+        opened.facts.write("default", "V[cache.size]: 40 MB")
+    resumed = give_and_leave(store, HookEvent("codex", "start", session="s-1", source="resume", folder="/w"))
+    assert resumed.splitlines()[1:] == ["| V[cache.size]: 40 MB"]
+    of_agent = [
+        give_and_leave(store, HookEvent("codex", "start", session="s-1", agent="a-1", folder="/w")) for _ in range(2)
+    ]
+    assert [text.count("\n| ") for text in of_agent] == [2, 0]
+    assert give_and_leave(store, HookEvent("codex", "start", session="s-1", source="resume", folder="/w")) == ""
 
 
 def test_a_theme_that_is_named_wins(store: Path, fact: str) -> None:

@@ -58,12 +58,11 @@ def test_no_event_gives_more_than_hosts_show_and_what_is_left_out_is_counted(db:
         started = send_event(places, "start", source="startup")
         prompted = send_event(places, "prompt", session="s2", text="how does service.n119 keep its ledger?", turn="1")
         compacted = send_event(places, "start", source="compact")
-        summarised = send_event(places, "compacting", host="opencode")
         with open_store(db) as store:
             for number in range(FACTS):
                 store.facts.write("default", f"C[service.n{number}]: " + (f"{number} now {phrase}" * 30)[:380])
         resumed = send_event(places, "start", source="resume")
-    for text in (started, prompted, compacted, summarised, resumed):
+    for text in (started, prompted, compacted, resumed):
         check_size(text)
     for text in (started, compacted):
         assert count_all(text) == FACTS

@@ -10,7 +10,7 @@ import pytest
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.store import Store
-from tests.bridge.hook_service.hook_line import send_event
+from tests.bridge.hook_service.hook_line import allow_capture, send_event
 from tests.bridge.running import Shim, bridge, until
 
 
@@ -135,14 +135,52 @@ def test_after_a_compaction_hot_facts_and_the_decisions_of_the_session_come_back
     assert later == ""
 
 
-def test_the_summariser_gets_the_lines_to_keep_and_other_hosts_nothing(memory: Path) -> None:
+def test_a_subagent_is_given_the_facts_once_and_what_changed_since_when_it_goes_on(memory: Path) -> None:
     with bridge(memory) as places:
         send_event(places, "start", source="startup")
+        for agent in ("a1", "a2"):
+            assert send_event(places, "start", agent=agent).count("C[db.id]: UUID always") == 1
+            send_event(places, "turn", agent=agent)
+        assert send_event(places, "start", agent="a1") == ""
+        send_event(places, "turn", agent="a1")
+        assert send_event(places, "prompt", text="which cache do we use?", turn="1") == ""
         settle(places)
-        decide(memory, "s1", "C[limit]: at most ten a minute")
-        lines = send_event(places, "compacting", trigger="auto").splitlines()
-        assert lines[1:3] == ["| C[limit]: at most ten a minute", "| C[db.id]: UUID always"]
-        assert send_event(places, "compacting", host="codex", session="c1") == ""
+        with Store.open(memory) as store:
+            rows = {one.name: one for one in store.host_sessions.list()}
+            assert rows.keys() == {"s1", "s1 a1", "s1 a2"}
+            assert len({one.session for one in rows.values()}) == 1
+            assert {len(store.host_sessions.given_facts(one)) for one in rows.values()} == {2}
+            store.facts.write("default", "V[port]: 5433")
+        assert send_event(places, "start", agent="a1").splitlines()[1:] == ["| V[port]: 5433"]
+        assert "C[db.id]" in send_event(places, "start", source="compact")
+
+
+@pytest.mark.parametrize(
+    "notification",
+    [
+        "<task-notification>\n<task-id>b1</task-id>\n<summary>which cache? redis</summary>\n</task-notification>",
+        "<task-notification><result>a </task-notification> in it, cache redis</result></task-notification>\n"
+        "Read the output file to retrieve the result: /tmp/cache/redis.output",
+        "<system-reminder>[SYSTEM NOTIFICATION - NOT USER INPUT] cache <task-notification>redis</task-notification>"
+        "</system-reminder>",
+        "[SYSTEM NOTIFICATION - NOT USER INPUT] A background command finished.\ncache redis",
+    ],
+)
+def test_a_notification_is_no_prompt_of_anybody(memory: Path, notification: str) -> None:
+    with Store.open(memory) as store:
+        store.facts.write("default", "D[cache]: redis with one replica in each zone of the region")
+    allow_capture(memory, "claude-code")
+    with bridge(memory) as places:
+        send_event(places, "start", source="startup", capture=True)
+        with Store.open(memory) as store:
+            store.facts.write("default", "V[cache.size]: redis takes 40 MB")  # not given yet
+        assert send_event(places, "prompt", text=notification, turn="1", capture=True) == ""
+        settle(places)
+        with Store.open(memory) as store:
+            assert [one.turn for one in store.sessions.list("default")] == [0]
+            assert store.turns.count("default") == 0
+        answered = send_event(places, "prompt", text=f"{notification}\n\nthanks", turn="2", capture=True)
+        assert "cache" not in answered
 
 
 def test_a_cleared_session_is_given_everything_again(memory: Path) -> None:

@@ -184,7 +184,7 @@ export const HermesMemory = async ({ client, directory }) => {
         const session = asked.parent ? openSession(asked.parent) : asked
         if (session.summary === "asked" && !asked.parent) {
           session.summary = "made"
-          return // the summariser has the lines to keep in its own prompt
+          return // what it repeated would stand beside what the next request is given
         }
         if (session.summary === "made" && !asked.parent) await startAfterSummary(session)
         else if (!session.isAsked || session.starting) await start(session, "startup")
@@ -203,14 +203,12 @@ export const HermesMemory = async ({ client, directory }) => {
         void report("tool", describe(session, { ...call, text }), PROMPT_MS)
       }),
 
-    "experimental.session.compacting": (input, output) =>
+    "experimental.session.compacting": (input) =>
       attempt(async () => {
         const session = await findSession(input.sessionID)
         if (session.parent) return
         session.summary = "asked"
-        const lines = await report("compacting", describe(session, {}), START_MS)
-        if (lines) output.context.push(lines)
-        else if (session.system) output.context.push(session.system)
+        await report("compacting", describe(session, {}), START_MS)
       }),
   }
 }
