@@ -29,7 +29,7 @@ given = ["C[db.id]"]
 """
 
 
-GOES_ON = ("watch", "watch --plain")
+GOES_ON = ("watch", "watch --plain", "watch --here")
 """What goes on until it is interrupted."""
 
 

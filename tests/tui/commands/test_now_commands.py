@@ -12,10 +12,14 @@ import pytest
 
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.context.fence import MARK
-from hermes_memory_store.model import Millis
+from hermes_memory_store.model import Millis, Origin, Way
 from hermes_memory_store.notation.token_count import count_tokens, estimate_from_pieces
+from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
+from tests.bridge.hook_service.hook_line import send_event
+from tests.bridge.running import bridge
 from tests.processes import PATIENCE_S
+from tests.store.test_projects import make_repository
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
 
@@ -116,3 +120,57 @@ def test_tokens_are_estimated_unless_they_are_to_be_counted(tell: Tell) -> None:
     assert estimate["fact_tokens"] == sum(map(estimate_from_pieces, lines))
     assert count["fact_tokens"] == sum(map(count_tokens, lines))
     assert all(shown["fact_tokens"] == sum(one["tokens"] for one in shown["why"]) for shown in (estimate, count))
+
+
+def test_watch_here_says_each_giving_of_this_project_with_its_reason_as_it_happens(db: Path, tmp_path: Path) -> None:
+    shop, garden = (make_repository(tmp_path / "work" / name) for name in ("shop", "garden"))
+    with Store.open(db) as store:
+        for folder, notation in ((shop, "C[db.id]: UUID always"), (garden, "C[roses]: cut them in March")):
+            theme = store.place_themes.theme_of(read_project(folder))
+            with store.attribute(store.projects.locate(Origin(way=Way.TOOL), folder)):
+                store.facts.write(theme, notation)
+                store.facts.write(theme, "V[invoice.prefix]: R-")
+    args = [*COMMAND, "watch", "--here", "--json", "--db", str(db)]
+    environ = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with (
+        bridge(db) as places,
+        subprocess.Popen(args, stdout=subprocess.PIPE, text=True, env=environ, cwd=shop) as process,
+    ):
+        assert process.stdout is not None
+        send_event(places, "start", host="codex", session="g", source="startup", folder=str(garden))
+        send_event(places, "start", source="startup", folder=str(shop))
+        started = json.loads(process.stdout.readline())
+        send_event(places, "start", session="s2", source="startup", folder=str(shop))
+        later = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
+    assert (started["kind"], started["theme"], started["who"]) == ("start", "shop", "claude-code · shop #1")
+    assert (later["number"] > started["number"], later["who"]) == (True, "claude-code · shop #2")
+    assert [fact["target"] for fact in started["facts"]] == ["db.id", "invoice.prefix"]
+    assert all(fact["reasons"]["type"] > 0 for fact in started["facts"])
+    assert 0 < started["tokens"] < 100
+
+
+def test_watch_here_is_read_by_a_person_and_says_what_was_purged(
+    db: Path, ask: Ask, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = make_repository(tmp_path / "work" / "shop")
+    with Store.open(db) as store:
+        origin = store.projects.locate(Origin(way=Way.TOOL), shop)
+        theme = store.place_themes.theme_of(read_project(shop))
+        with store.attribute(origin):
+            who = store.sessions.open(theme, "a1", client="claude-code", project=origin.project)
+        facts = [store.facts.write(theme, text, session=who).fact for text in ("C[db.id]: UUID", "V[port]: 8443")]
+        store.reads.note("start", theme, facts, session=who, tokens=30)
+        store.reads.note("moment", theme, facts[1:], session=who, why="after an\x1b edit", tokens=12)
+        store.reads.note("search", "ops", facts[:1], why="elsewhere")
+        store.reads.flush()
+    tell("purge", facts[0].uid, "--yes")
+    monkeypatch.chdir(shop)
+    first, gone, port, second, again = ask("watch", "--here", "--once").out.splitlines()
+    assert first.endswith("start       claude-code · shop #1: 2 facts, 30 tokens, as a session began")
+    assert (gone.strip(), port.strip(), again.strip()) == ("(purged)", "port", "port")
+    assert second.endswith(r"moment      claude-code · shop #1: 1 fact, 12 tokens, “after an\u{1b} edit”")
+    assert ask("watch", "--here", "--plain", "--once").err.endswith("--here prints each giving; leave --plain out\n")
+    monkeypatch.chdir(make_repository(tmp_path / "work" / "garden"))
+    assert ask("watch", "--here", "--once").out == ""

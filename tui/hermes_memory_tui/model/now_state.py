@@ -20,6 +20,7 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.journal_pages import MEMORY
+from hermes_memory_tui.model.working_folder import see_working_folder
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.agent_counts import AgentCounts, count_agents, find_next_lapse, is_at_work
 from hermes_memory_tui.text.change_subjects import change_subject
@@ -41,6 +42,9 @@ MOST_AGENTS = 40
 
 MOST_EVENTS = 60
 """Changes, and context records, that the stream goes back."""
+
+MOST_GIVINGS = 200
+"""Of the newest context records of a theme, those that are looked at for one that came since."""
 
 WRITTEN = """
     SELECT theme_id, at / 3600000, count(*) FROM journal WHERE seq > ? AND seq <= ? AND entity = 'fact' GROUP BY 1, 2
@@ -288,6 +292,26 @@ def given_event(record: ContextRecord) -> NowEvent:
     text = f"{pluralise(len(record.facts), 'fact')} in {pluralise(record.tokens, 'token')}{purpose}"
     agent = to_printable(record.title or record.session or "an agent")
     return NowEvent(record.at, ("given", record.id), agent, record.session, record.theme, "was given", text)
+
+
+def list_givings_here(store: Store, after: int | None) -> list[ContextRecord]:
+    """Return what agents of the working folder's project were given, oldest first.
+
+    :param after: only what came after this record; None for the newest
+    """
+    from hermes_memory_store.places.project_sighting import to_project
+
+    sighting = to_project(see_working_folder())
+    sighting = None if sighting is None else store.projects.trace(sighting)
+    theme, project = store.place_themes.theme_of(sighting), None if sighting is None else store.projects.find(sighting)
+    is_shared = store.place_themes.project_of(theme) is None
+
+    def is_here(record: ContextRecord) -> bool:
+        session = None if record.session is None else store.sessions.find_named(record.theme, record.session)
+        return not is_shared or project is None or (session is not None and session.project == project)
+
+    records = store.context_records.list(theme, limit=MOST_GIVINGS)
+    return [record for record in reversed(records) if record.id > (after or 0) and is_here(record)]
 
 
 def format_last_word(event: NowEvent | None) -> str:

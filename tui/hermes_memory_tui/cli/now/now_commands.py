@@ -36,17 +36,27 @@ LIVE = "FROM facts WHERE tier IN ('hot', 'cold')"
     ("watch", "who is at work, what needs you, and what happens from now on"),
     ("watch --once", "the same at this moment alone"),
     ("watch --plain", "one sentence, said again when it changes"),
+    ("watch --here", "beside an agent: each fact that one in this project is given, and why"),
 )
 @click.command("watch", short_help="Watch what agents write and are given.")
 @click.option("--once", is_flag=True, help="Say how it is, and end.")
 @click.option("--plain", is_flag=True, help="One sentence, said again when it changes.")
+@click.option(
+    "--here", is_flag=True, help="Only what agents of the working folder's project are given, with the reasons."
+)
 @add_common_options
 @pass_settings
-def watch_command(settings: CommandSettings, once: bool, plain: bool) -> None:
+def watch_command(settings: CommandSettings, once: bool, plain: bool, here: bool) -> None:
     """Print who is at work, how full each memory is and what needs you, then each event as it happens, until ctrl+c.
 
-    With --json, the state as one document, then one document per line for each event.
+    With --json, the state as one document, then one document per line for each event. With --here, what was given last in
+    this project, then each giving as it happens: when, how, to which session, and each fact with the reason.
     """
+    if here and plain:
+        raise click.UsageError("--here prints each giving; leave --plain out")
+    if here:
+        watch_givings(settings, once=once)
+        return
     from hermes_memory_tui.cli.now.now_output import print_event, print_state
     from hermes_memory_tui.cli.terminal_output import print_hanging
     from hermes_memory_tui.model.now_state import NowReader
@@ -73,6 +83,26 @@ def watch_command(settings: CommandSettings, once: bool, plain: bool) -> None:
                     print_event(event, settings.as_json)
             seen |= {event.key for event in state.events}
             sys.stdout.flush()
+
+
+def watch_givings(settings: CommandSettings, *, once: bool) -> None:
+    """Print what agents of this project were given last, and what they are given from then on."""
+    from hermes_memory_tui.cli.now.now_output import NEWEST, print_giving
+    from hermes_memory_tui.model.now_state import list_givings_here
+
+    with settings.store() as store, suppress(KeyboardInterrupt):
+        last: int | None = None
+        while True:
+            version = store.data_version()  # taken before reading: the next check sees what is written in between
+            records = list_givings_here(store, last)
+            for record in records[-NEWEST:] if last is None else records:
+                print_giving(store, record, settings.as_json)
+            last = max([last or 0, *(record.id for record in records)])
+            sys.stdout.flush()
+            if once:
+                return
+            while store.data_version() == version:
+                time.sleep(POLL_S)
 
 
 @add_examples(

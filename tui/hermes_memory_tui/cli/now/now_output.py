@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from typing import Any
 
 import click
 
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.compact_json import to_members
+from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.terminal_output import cell_width, print_gauge, print_hanging
 from hermes_memory_tui.model.now_state import NowEvent, NowState
 from hermes_memory_tui.text.display_formats import format_age, pluralise
+from hermes_memory_tui.text.reason_lines import format_reason_names
+
+GIVING_REASONS = {
+    "start": "as a session began",
+    "instructions": "as a server was connected",
+    "resume": "what changed while it was away",
+    "compaction": "as its window was compacted",
+    "prompt": "touched by the message",
+    "status": "as it asked for its memory",
+}
+"""Why something was given, where its record says no more."""
 
 NEWEST = 10
 """Events that are shown before those that follow."""
@@ -55,6 +69,33 @@ def print_event(event: NowEvent, as_json: bool, now: int | None = None) -> None:
         return
     when = format_iso_time(event.at) if now is None else f"{format_age(event.at, now):>4}"
     print_hanging(f"{when}  ", f"{event.who} {event.verb} {event.text}")
+
+
+def print_giving(store: Store, record: ContextRecord, as_json: bool) -> None:
+    """Print what a session was given at once, each fact with the reason."""
+    facts = store.facts.by_uids(list(record.facts))
+    reasons = {} if record.reasons is None else {reason.uid: reason.parts for reason in record.reasons.given}
+    if as_json:
+        lines = [
+            {
+                "uid": uid,
+                "target": facts[uid].target if uid in facts else None,
+                "reasons": {name: round(value, 3) for name, value in reasons.get(uid, ())},
+            }
+            for uid in record.facts
+        ]
+        members = to_members(record, "kind theme session why tokens")
+        document = {"at": format_iso_time(record.at), "number": record.id, "who": record.title, **members}
+        click.echo(json.dumps({**document, "facts": lines}, ensure_ascii=False))
+        return
+    purpose = f"“{record.why}”" if record.why else GIVING_REASONS.get(record.kind, "")
+    sizes = f"{pluralise(len(record.facts), 'fact')}, {pluralise(record.tokens, 'token')}"
+    head = f"{time.strftime('%H:%M:%S', time.localtime(record.at / 1000))}  {to_printable(record.kind):<10}  "
+    agent = to_printable(record.title or record.session or "no session")
+    print_hanging(head, f"{agent}: {sizes}{f', {to_printable(purpose)}' if purpose else ''}")
+    for uid in record.facts:
+        target = to_printable(facts[uid].target) if uid in facts else "(purged)"
+        print_hanging(" " * 10, f"{target}  {format_reason_names(reasons[uid]) if uid in reasons else ''}".rstrip())
 
 
 def state_json(state: NowState) -> dict[str, Any]:
