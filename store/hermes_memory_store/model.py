@@ -290,6 +290,8 @@ class Fact:
     origin: Origin = UNKNOWN_ORIGIN
     verdict: str | None = None
     """What content checks found and what was decided about it; None: nothing was found."""
+    guards: str | None = None
+    """Its guards, a line each, as `hosts.guards` parses them."""
 
     @property
     def notation(self) -> str:

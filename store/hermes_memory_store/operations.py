@@ -33,6 +33,8 @@ OPERATIONS = {
         Operation("edit", "edited", ink="warning", is_deliberate=True, leads=(("fact", 13),)),
         Operation("pin", "pinned", is_deliberate=True),
         Operation("unpin", "unpinned", is_deliberate=True),
+        Operation("guard", "guarded", is_deliberate=True),
+        Operation("unguard", "unguarded", is_deliberate=True),
         Operation("cool", "cooled"),
         Operation("warm", "warmed"),
         Operation("archive", "archived", is_deliberate=True),

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.projects.theme_moves import ThemeMoves, ThemeSplit
     from hermes_memory_store.sync.shared_turns import SharedTurns
     from hermes_memory_store.sync.team_sync import Sync
+    from hermes_memory_store.upkeep.fact_guards import FactGuards
     from hermes_memory_store.upkeep.item_erasure import ItemEraser
 
 COUNTED_TIERS = tuple(sorted(set(Tier) - {Tier.WITHDRAWN}))
@@ -69,6 +70,8 @@ PROPOSED_COUNTS = f"""
     SELECT (SELECT name FROM themes WHERE id = theme_id), count(*) FROM facts INDEXED BY facts_by_creation
     WHERE theme_id IN (SELECT id FROM themes) AND {IS_PROPOSED} GROUP BY theme_id
 """
+
+GUARDED_FACTS = "SELECT uid, guards FROM facts WHERE guards IS NOT NULL ORDER BY uid"
 
 
 class Store:
@@ -95,6 +98,8 @@ class Store:
         db.before_commit(self._complete_change)
         db.rescue = self._rescue
         self._receipts = ReceiptWriter(db)
+        self._guarded: list[tuple[bytes, str]] | None = None
+        """What the copy of the guards holds; None until the first write."""
 
     def _make_intake(self) -> Intake:
         intake = Intake(self.policies, lambda theme, source: self.sources.rule(theme, source))
@@ -270,6 +275,13 @@ class Store:
         return HostSessions(self.db, self.names, self.clock)
 
     @cached_property
+    def guards(self) -> FactGuards:
+        """What a person wants to be asked about before agents do it."""
+        from hermes_memory_store.upkeep.fact_guards import FactGuards
+
+        return FactGuards(self.db, self.names, self.journal, self.intake)
+
+    @cached_property
     def rules_files(self) -> RulesFiles:
         """Files with hot facts in workspaces, for hosts whose hooks give nothing."""
         from hermes_memory_store.hosts.rules_files import RulesFiles
@@ -370,7 +382,7 @@ class Store:
         ]
 
     def _complete_change(self, conn: driver.Connection) -> None:
-        """Give versions to what changed in tracked themes, and erase files in workspaces whose facts may not be given now."""
+        """Give versions to what changed in tracked themes, and keep the files that follow facts as they should be."""
         has_unstamped, has_stale_files = conn.execute(
             "SELECT EXISTS (SELECT 1 FROM sync_changed), EXISTS (SELECT 1 FROM rules_files WHERE stale = 1)"
         ).fetchone()
@@ -380,6 +392,12 @@ class Store:
             from hermes_memory_store.hosts.rules_files import erase_stale_files
 
             erase_stale_files(conn)
+        guarded = conn.execute(GUARDED_FACTS).fetchall()
+        if guarded != self._guarded:
+            from hermes_memory_store.upkeep.fact_guards import follow_guards
+
+            follow_guards(conn, self.path, guarded)
+            self._guarded = guarded
 
     def _is_project_theme(self, theme: str) -> bool:
         return self.db.value("SELECT 1 FROM place_themes WHERE theme = ?", (theme,)) is not None

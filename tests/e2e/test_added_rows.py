@@ -19,17 +19,17 @@ from tests.bridge.running import INITIALIZE, INITIALIZED, until
 from tests.tools.structure import ROOMS, ROOT
 
 ATTRIBUTE = (
-    ("store/hermes_memory_store/database/migration_sql/m012_note.sql", "", "ALTER TABLE facts ADD COLUMN note TEXT;\n"),
-    ("store/hermes_memory_store/database/schema.py", "STORE_VERSION = 11", "STORE_VERSION = 12"),
+    ("store/hermes_memory_store/database/migration_sql/m013_note.sql", "", "ALTER TABLE facts ADD COLUMN note TEXT;\n"),
+    ("store/hermes_memory_store/database/schema.py", "STORE_VERSION = 12", "STORE_VERSION = 13"),
     (
         "store/hermes_memory_store/items/kinds.py",
-        "    verdict: str | None = None\n\n\n@dataclass",
-        "    verdict: str | None = None\n    note: str | None = None\n\n\n@dataclass",
+        "    guards: str | None = None\n\n\n@dataclass",
+        "    guards: str | None = None\n    note: str | None = None\n\n\n@dataclass",
     ),
     (
         "store/hermes_memory_store/items/kinds.py",
-        '        Attribute("verdict", default=None, is_optional=True, is_local=True, phrase="its check"),\n',
-        '        Attribute("verdict", default=None, is_optional=True, is_local=True, phrase="its check"),\n'
+        '        Attribute("guards", default=None, is_optional=True, is_local=True, phrase="its guards"),\n',
+        '        Attribute("guards", default=None, is_optional=True, is_local=True, phrase="its guards"),\n'
         '        Attribute("note", default=None, is_optional=True),\n',
     ),
     (

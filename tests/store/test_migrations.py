@@ -30,6 +30,7 @@ LATER = {
     ),
     10: ("m010_team_names", ""),
     11: ("m011_actions", "actions"),
+    12: ("m012_guards", ""),
 }
 """The tables that each version after the first one added."""
 
@@ -45,7 +46,7 @@ TRIGGERS = {
 }
 """The triggers that a version added to tables of earlier ones, and its own that outlive their tables."""
 
-INDEXES = {7: "facts_of_origin sessions_by_client"}
+INDEXES = {7: "facts_of_origin sessions_by_client", 12: "facts_guarded"}
 
 COLUMNS = {
     5: "sync_themes.turns sync_themes.turn_seq sync_themes.turns_whole",
@@ -55,10 +56,11 @@ COLUMNS = {
         " sessions.client_version sessions.project_id sessions.number"
     ),
     10: "sync_themes.team_name",
+    12: "facts.guards",
 }
 
 
-@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9, 10])
+@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9, 10, 11])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)

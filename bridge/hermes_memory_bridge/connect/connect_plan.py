@@ -59,6 +59,7 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
 from hermes_memory_bridge.wire.messages import ESSENTIAL
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.hosts.guards import load_guards
 
 TOOLS_VARIABLE = "HERMES_MEMORY_TOOLS"
 """By which a person's entry may choose tools, whatever its host calls the environment."""
@@ -110,6 +111,7 @@ def plan_connection(
     sharing = find_sharing_hosts(edits, host, place)
     keeps_any = keeps or any(find_consent(store, sharer.name) for sharer in sharing)
     hooks: list[Hook] = []
+    guards = not request.remove and bool(load_guards(store))
     is_told_any = is_told or any(find_consent(store, sharer.name, of_tools=True) for sharer in sharing)
     if document is not None and not request.remove and (answers.gives or keeps_any or is_told_any):
         hooks = document.to_hooks(
@@ -118,6 +120,7 @@ def plan_connection(
             gives=answers.gives,
             keeps=keeps_any,
             hears=is_told_any,
+            guards=guards,
             platform=place.platform,
             in_project=request.project,
         )
@@ -166,6 +169,7 @@ def plan_connection(
         gives=answers.gives,
         keeps=keeps,
         hears=is_told,
+        guards=guards,
         rules=answers.rules,
         project=project,
     )

@@ -19,7 +19,7 @@ from hermes_memory_bridge.connect.connect_plan import (
 )
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, edit_switch, find_consent
 from hermes_memory_bridge.connect.hooks.codex_trust import TRUST_QUESTION, CodexUnavailable, call_through_codex
-from hermes_memory_bridge.connect.hooks.hook_check import check_hooks, find_given_events
+from hermes_memory_bridge.connect.hooks.hook_check import check_hooks, find_given_events, list_heeding_hosts
 from hermes_memory_bridge.connect.hooks.installation_record import find_installations, find_offers
 from hermes_memory_bridge.connect.host_check import (
     HostCheckResult,
@@ -421,3 +421,18 @@ def call_through_host(host: str, place: HostEnvironment) -> HostCheckResult | No
     return HostCheckResult(
         True, f"itself called memory_status, theme {theme}, by `codex app-server`; no model was asked"
     )
+
+
+def renew_guard_hooks(store: Path, *, yes: bool) -> None:
+    """Have connected hosts ask before tools if there is a guard, and no more if there is none: after a question."""
+    place, edits, notes = find_here(), FileEdits(), []
+    request, stale = (
+        ConnectRequest(yes=yes),
+        [heeding for heeding in list_heeding_hosts(place, store) if heeding.is_stale],
+    )
+    for heeding in stale:
+        rules = may_write_rules(store, heeding.host.name)
+        answers = ConnectAnswers(heeding.gives, None, None, rules=rules, allows=None)
+        notes += plan_connection(edits, heeding.host, place, request, answers)
+    if stale:
+        write_connections(request, [heeding.host for heeding in stale], edits.to_changes(), place, notes)

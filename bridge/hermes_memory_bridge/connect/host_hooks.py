@@ -1,7 +1,8 @@
 """The hooks of hosts, by the member `hooks` of their files of data: which events call `hermes-memory-hook`, and how.
 
 A line that gives is there once a person wants agents to be given what is remembered, one that keeps once he allowed what is
-said to be kept, one that hears once what tools return may be heard, or what they do kept.
+said to be kept, one that hears once what tools return may be heard, or what they do kept,
+one that guards while there is a guard.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.hosts.host_data import find_hosts_with
+from hermes_memory_store.hosts.guards import KINDS
+from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 
 PROGRAM = "hermes-memory-hook"
 ISOLATED = "-EP"
@@ -31,7 +33,7 @@ class HookLine:
     native: str
     """The host's own name of the event."""
     event: str
-    """`start`, `prompt`, `compacting`, `compacted`, `turn`, `tool` or `end`."""
+    """`start`, `prompt`, `compacting`, `compacted`, `turn`, `tool`, `guard` or `end`."""
     timeout_s: int
     gives: bool = True
     """Whether giving needs it."""
@@ -39,6 +41,8 @@ class HookLine:
     """Whether keeping needs it."""
     hears: bool = False
     """Whether hearing what tools return, or keeping what they do, needs it."""
+    guards: bool = False
+    """Whether guards need it; the host then calls it for the tools that run or edit, where it knows a `matcher`."""
     background: bool = False
     """Whether the host need not wait for it, where it knows such hooks."""
 
@@ -83,6 +87,7 @@ class HookDocument:
         gives: bool,
         keeps: bool,
         hears: bool = False,
+        guards: bool = False,
         platform: str = sys.platform,
         in_project: bool = False,
     ) -> list[tuple[str, dict[str, Any]]]:
@@ -94,12 +99,12 @@ class HookDocument:
         program = str(find_hook_program(platform, in_project=in_project))
         words = [program] if in_project or platform == "win32" else [sys.executable, ISOLATED, program]
         return [
-            (line.native, self.to_element(line, [*words, self.serves or host, line.event, *options], platform))
+            (line.native, self.to_element(line, [*words, self.serves or host, line.event, *options], platform, host))
             for line in self.lines
-            if (gives and line.gives) or (keeps and line.keeps) or (hears and line.hears)
+            if (gives and line.gives) or (keeps and line.keeps) or (hears and line.hears) or (guards and line.guards)
         ]
 
-    def to_element(self, line: HookLine, words: list[str], platform: str) -> dict[str, Any]:
+    def to_element(self, line: HookLine, words: list[str], platform: str, host: str) -> dict[str, Any]:
         handler: dict[str, Any] = {"type": "command"}
         # A host that overlooks `args`, as VS Code does, would start the bare interpreter, which runs its input.
         if self.separate_arguments and words[1:2] != [ISOLATED]:
@@ -113,7 +118,15 @@ class HookDocument:
         handler |= {self.timeout_key: line.timeout_s * self.timeout_factor, **self.extra}
         if line.background and self.separate_arguments:
             handler["async"] = True
+        if self.grouped and line.guards:
+            return {"matcher": "|".join(list_acting_tools(host)), "hooks": [handler]}
         return {"hooks": [handler]} if self.grouped else handler
+
+
+def list_acting_tools(host: str) -> list[str]:
+    """Return the tools of a host that run commands or edit files."""
+    tools: dict[str, list[str]] = load_host(host).get("actions", {}).get("tools", {})
+    return [name for name, (act, *_) in tools.items() if act in KINDS]
 
 
 def find_hook_program(platform: str = sys.platform, *, in_project: bool = False) -> Path:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypeGuard
 
-HOOK_EVENTS = ("start", "prompt", "compacting", "compacted", "turn", "tool", "end")
+HOOK_EVENTS = ("start", "prompt", "compacting", "compacted", "turn", "tool", "guard", "end")
 
 START_SOURCES = ("startup", "resume", "clear", "compact", "fork")
 """Why a session starts; hosts have other words for the first."""
@@ -174,7 +174,7 @@ def parse_given(document: dict[str, Any]) -> dict[str, Any]:
         if isinstance(uids, list)
         else [],
         "tokens": tokens if is_natural(tokens) else 0,
-        "kind": kind if kind in ("start", "prompt") else "start",
+        "kind": kind if kind in ("start", "prompt", "guard") else "start",
     }
 
 

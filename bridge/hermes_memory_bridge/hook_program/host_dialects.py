@@ -33,6 +33,21 @@ CLINE = "cline"
 PLUGIN = "plugin"
 """`{"text": …}`, for our own plugin."""
 
+PERMISSION = "permission"
+"""`{"hookSpecificOutput": {"hookEventName": …, "permissionDecision": "ask", "permissionDecisionReason": …}}`"""
+
+DENIAL = "denial"
+"""The same of a host that takes `deny` alone."""
+
+TOP_PERMISSION = "top permission"
+"""`{"permissionDecision": …, "permissionDecisionReason": …}`"""
+
+DECISION = "decision"
+"""`{"decision": "deny", "reason": …}`: asked to ask, such a host waits for ever where it has no person (Gemini CLI)."""
+
+ASKING_FORMS = (PERMISSION, TOP_PERMISSION)
+"""Forms of hosts that can ask their person; the others refuse what a guard would ask about."""
+
 
 FIELDS = {
     "session": ("session_id", "sessionId", "sessionID", "conversation_id", "taskId", "session"),
@@ -94,6 +109,8 @@ def format_host_answer(host: str, event: str, text: str, notice: str = "", nativ
     form = answers["forms"].get(event)
     if not text or form is None:
         return str(answers.get("empty", ""))
+    if event == "guard":
+        return format_permission(host, text)
     shown = {answers["notice"]: notice} if notice and "notice" in answers else {}
     if form == NESTED:
         output = {"hookEventName": find_native_name(host, event, native), "additionalContext": text}
@@ -105,6 +122,21 @@ def format_host_answer(host: str, event: str, text: str, notice: str = "", nativ
         PLUGIN: {"text": text},
     }
     return to_json({**documents[form], **shown})
+
+
+def format_permission(host: str, text: str) -> str:
+    """Return what is printed before a tool that a guard is about. :param text: `ask` or `deny`, and in the next line why"""
+    decision, _, reason = text.partition("\n")
+    form = load_host(host)["answers"]["forms"]["guard"]
+    members = {"permissionDecision": decision, "permissionDecisionReason": reason}
+    documents = {
+        TOP_PERMISSION: members,
+        DECISION: {"decision": decision, "reason": reason},
+        PLUGIN: {"text": reason},
+    }
+    return to_json(
+        documents.get(form) or {"hookSpecificOutput": {"hookEventName": find_native_name(host, "guard"), **members}}
+    )
 
 
 def find_native_name(host: str, event: str, native: str = "") -> str:

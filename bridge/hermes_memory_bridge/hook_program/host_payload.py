@@ -112,7 +112,7 @@ def to_hook_event(
         document["folder"] = find_working_folder()
     word = document["source"] or find_text(payload, EVENT_NAME_KEYS)[:100]
     document["source"] = SOURCE_WORDS.get(word, word) if event == "start" else ""
-    if event == "tool":
+    if event in ("tool", "guard"):
         from hermes_memory_bridge.hook_program.tool_acts import describe_act  # here, not above: other events need none
 
         call = find_call(payload)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hermes_memory_bridge.hook_program.hook_event import HookEvent
 
-WAITS_S = {"start": 0.6, "prompt": 0.11, "compacting": 0.8, "tool": 0.0}
+WAITS_S = {"start": 0.6, "prompt": 0.11, "compacting": 0.8, "tool": 0.0, "guard": 0.0}
 """From the beginning, how long the bridge's answer is waited for where it matters to the host; a start then reads the store."""
 
 WAIT_S = 0.3
@@ -80,7 +80,7 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
 
     at, pids, paths = (
         time.time_ns() // 1_000_000,
-        host_payload.list_hook_ancestors(),
+        [] if name == "guard" else host_payload.list_hook_ancestors(),
         BridgePaths.of(options.get("--db")),
     )
     host_input, theme = host_payload.HostInput(), options.get("--theme") or os.environ.get("HERMES_MEMORY_THEME", "")
@@ -92,9 +92,9 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         host_event = host_payload.to_hook_event(
             speaker, name, payload, os.environ, theme=theme.strip(), at=at, pids=pids
         )
-        host_event.capture = may_capture(
-            paths.store, host_event.host, host_event.folder, of_tools=name == "tool"
-        ).allowed
+        host_event.capture = name != "guard" and (
+            may_capture(paths.store, host_event.host, host_event.folder, of_tools=name == "tool").allowed
+        )
         return host_event
 
     stop = without_bridge.HardStop(host, name, log.began, find_event)
@@ -110,6 +110,16 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     if is_unheard or (host, event.host) == ("claude-code", "vscode"):  # which reads these hooks beside its own
         stop.answer("")
         stop.is_settled = True
+        host_input.drain()
+        return
+    if name == "guard":
+        reason = without_bridge.ask_guards(paths.store, event)
+        stop.answer(reason)
+        stop.is_settled = True
+        log.note(f"guards: {reason or 'none'}")
+        if reason:
+            event.pids = tuple(host_payload.list_hook_ancestors())
+            report_event(paths, event.to_wire(), log.began)
         host_input.drain()
         return
     is_start = without_bridge.is_start(event.host, name)

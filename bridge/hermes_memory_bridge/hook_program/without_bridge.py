@@ -8,7 +8,8 @@ import signal
 import time
 
 from hermes_memory_bridge.hook_program.hook_event import HookEvent
-from hermes_memory_bridge.hook_program.host_dialects import format_host_answer
+from hermes_memory_bridge.hook_program.host_dialects import ASKING_FORMS, format_host_answer
+from hermes_memory_store.context.fence import to_shown_line
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.host_data import load_host
@@ -24,10 +25,11 @@ LIMIT_S = 1.0
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from hermes_memory_bridge.wire.paths import BridgePaths
+    from hermes_memory_store.hosts.guards import Guard
 
 
 def is_start(host: str, event: str) -> bool:
@@ -62,6 +64,32 @@ def read_own_answer(store: str, event: HookEvent) -> tuple[str, str, dict[str, A
         "" if event.agent else hot.notice,
         {"uids": list(hot.uids), "tokens": hot.tokens, "kind": event.event},
     )
+
+
+def ask_guards(store: str, event: HookEvent) -> str:
+    """Return what the host is told before a tool: nothing, or the decision and in the next line why. Notes what was given."""
+    from hermes_memory_store.hosts.guards import find_asking, find_fitting, load_guards
+
+    guards = load_guards(store)
+    fitting = find_fitting(guards, event.act, event.subject, event.folder, event.place) if event.act and guards else []
+    asking = find_asking(store, fitting, event.folder, event.theme) if fitting else []
+    if not asking:
+        return ""
+    event.given = {"uids": [guard.uid for guard, _ in asking], "tokens": 0, "kind": "guard"}
+    return describe_guards(event.host, asking)
+
+
+def describe_guards(host: str, asking: Sequence[tuple[Guard, str]]) -> str:
+    can_ask = load_host(host)["answers"]["forms"].get("guard") in ASKING_FORMS
+    is_refused = any(guard.answer == "deny" for guard, _ in asking)
+    facts = "; ".join(dict.fromkeys(to_shown_line(fact) for _, fact in asking if fact))
+    patterns = ", ".join(dict.fromkeys(guard.pattern for guard, _ in asking))
+    reason = f"memory guard ({patterns}): {facts or 'its fact cannot be read now'}"
+    if can_ask and not is_refused:
+        return f"ask\n{reason}"
+    why = "The person refuses this." if is_refused else "The person must agree, and this host cannot ask."
+    way = f"They run it themselves, or first: hermes-memory-tui guard remove {asking[0][0].uid}"
+    return f"deny\n{reason}. {why} Tell them, and do not do it another way. {way}"
 
 
 def find_given(store: str, event: HookEvent) -> set[str] | None:
@@ -118,7 +146,7 @@ def needs_record(event: HookEvent) -> bool:
 
     A transcript is read up to the times of which nobody has told that nothing might be kept. What a tool returned never waits.
     """
-    if event.event == "tool":
+    if event.event in ("tool", "guard"):
         return False
     return event.capture or event.given is not None or event.event in ("start", "end") or bool(event.transcript)
 

@@ -135,20 +135,20 @@ def record_givings(
         store.reads.note(
             giving.kind, session.theme, giving.facts, session=session, tokens=giving.tokens, reasons=giving.reasons
         )
-        if not late:
+        if event.event != "guard" and not late:  # a reason is read by the person, or not at all
             store.host_sessions.forget_given(host_session, giving.gone)
             store.host_sessions.note_given(host_session, giving.facts)
     store.reads.flush()
     if late:
         return
     columns: dict[str, Any] = {}
-    nonempty = [giving for giving in givings if giving.all_lines]
+    nonempty = [giving for giving in givings if giving.all_lines and giving.kind != "guard"]
     if event.event == "prompt" and event.text.strip():
         spent = sum(giving.tokens for giving in nonempty if giving.kind == "prompt" or event.host in SILENT_COMPACTIONS)
         is_new_window = any(giving.kind == "compaction" for giving in nonempty)
         columns |= {"prompts": host_session.prompts + 1, "prompt_tokens": host_session.prompt_tokens + spent}
         columns |= {"window_prompts": 0 if is_new_window else host_session.window_prompts + 1}
-    if givings:
+    if givings and event.event != "guard":
         columns |= {"given_at": moment.at, "given_seq": store.journal.last_seq()}
     if nonempty:
         columns |= {"given_tokens": sum(giving.tokens for giving in nonempty)}

@@ -84,6 +84,9 @@ class HookService:
             self.worker.run_in_background(self.keep_act(event))
             await asyncio.wait([self.worker.run_in_background(self.note_tool_words(event))])
             return to_answer("")
+        if event.event == "guard":
+            await self.record_waiting(event.to_wire())
+            return to_answer("")
         process = find_host_process(event.pids)
         turn = self.turns.find(event.host, to_session_name(event, process))
         await turn.lock.acquire()

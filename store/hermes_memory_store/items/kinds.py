@@ -85,6 +85,7 @@ class FactRow(NamedTuple):
     origin_id: int | None = None
     origin_detail: str | None = None
     verdict: str | None = None
+    guards: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -229,6 +230,7 @@ FACT = ItemKind(
         Attribute("superseded_by", Form.LINK, None, phrase="what replaced it"),
         Attribute("cooled_by", default=None, is_incidental=True, phrase="what cooled it"),
         Attribute("verdict", default=None, is_optional=True, is_local=True, phrase="its check"),
+        Attribute("guards", default=None, is_optional=True, is_local=True, phrase="its guards"),
     ),
     FACTS,
     ("target", "content"),

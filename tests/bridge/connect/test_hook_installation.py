@@ -59,7 +59,9 @@ def test_without_an_answer_agents_are_given_what_is_remembered_and_nothing_is_ke
     store = tmp_path / ".hermes" / "memory.db"
     assert not may_capture(str(store), name, str(tmp_path)).allowed
     assert connect_here(tmp_path, name, "--yes", "--capture") == 0
-    assert own_events(hooks_file_of(name, tmp_path)) == {line.native for line in lines if not line.hears}
+    assert own_events(hooks_file_of(name, tmp_path)) == {
+        line.native for line in lines if not (line.hears or line.guards)
+    }
     assert may_capture(str(store), name, str(tmp_path)).allowed
     assert stat.S_IMODE((tmp_path / ".hermes" / "memory.db.capture.json").stat().st_mode) == 0o600
     assert connect_here(tmp_path, name, "--yes", "--theme", "me") == 0

@@ -188,7 +188,7 @@ def test_an_answer_of_another_shape_gives_nothing(hook: Hook, line_bridge: Liste
     assert is_silent(hook("codex", "start", START))
 
 
-@pytest.mark.parametrize("event", [event for event in HOOK_EVENTS if event != "tool"])
+@pytest.mark.parametrize("event", [event for event in HOOK_EVENTS if event not in ("tool", "guard")])
 def test_a_bridge_that_hangs_holds_nobody_up(hook: Hook, line_bridge: Listen, store: Path, event: str) -> None:
     allow_capture(store, "codex", True)
     bridge = line_bridge(None)
@@ -377,3 +377,73 @@ def test_a_program_that_hangs_leaves_the_record_behind(hook: Hook, store: Path) 
         until(store.exists, "the store that the bridge makes")
         os.close(reader)
         os.unlink(paths.log)
+
+
+PUSH = {"session_id": "s-1", "cwd": "/w", "tool_name": "Bash", "tool_input": {"command": "cd x && git push"}}
+
+
+@pytest.fixture
+def guarded(store: Path) -> str:
+    with Store.open(store) as opened:
+        uid = opened.facts.write("default", "C[release]: the changelog comes first").fact.uid
+        opened.guards.add(uid, "git push*")
+    return uid
+
+
+def test_a_guard_asks_without_a_bridge_and_with_one_that_hangs(
+    hook: Hook, line_bridge: Listen, store: Path, guarded: str
+) -> None:
+    expected = {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "ask",
+        "permissionDecisionReason": "memory guard (git push*): C[release]: the changelog comes first",
+    }
+    assert json.loads(hook("claude-code", "guard", PUSH).said) == {"hookSpecificOutput": expected}
+    bridge = line_bridge(None)
+    assert json.loads(hook("claude-code", "guard", PUSH).said) == {"hookSpecificOutput": expected}
+    [line] = bridge.lines
+    assert line["arguments"]["given"] == {"uids": [guarded], "tokens": 0, "kind": "guard"}
+    assert records(store) == []
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        PUSH | {"tool_input": {"command": "git pull"}},
+        PUSH | {"tool_input": {"command": "echo 'git push'"}},
+        PUSH | {"tool_name": "Read", "tool_input": {"file_path": "git push"}},
+        PUSH | {"tool_input": {"command": 7}},
+        {},
+    ],
+    ids=["other", "quoted", "read", "number", "nothing"],
+)
+def test_what_no_guard_is_about_goes_on_unheard(
+    hook: Hook, line_bridge: Listen, guarded: str, payload: dict[str, Any]
+) -> None:
+    bridge = line_bridge(None)
+    assert is_silent(hook("claude-code", "guard", payload))
+    assert bridge.lines == []
+
+
+@pytest.mark.parametrize(
+    ("host", "tool", "decision"),
+    [
+        ("codex", "Bash", "deny"),
+        ("gemini", "run_shell_command", "deny"),
+        ("copilot", "bash", "ask"),
+        ("qwen", "run_shell_command", "ask"),
+        ("opencode", "bash", "text"),
+    ],
+)
+def test_a_host_that_cannot_ask_refuses_and_says_how_to_go_on(
+    hook: Hook, guarded: str, host: str, tool: str, decision: str
+) -> None:
+    said = hook(host, "guard", PUSH | {"tool_name": tool, "folder": "/w"}).said
+    assert "C[release]: the changelog comes first" in said
+    assert f'"{decision}"' in said
+    assert (f"guard remove {guarded}" in said) is (decision != "ask")
+
+
+def test_a_guard_holds_where_its_store_cannot_be_read(hook: Hook, store: Path, guarded: str) -> None:
+    store.write_bytes(b"no store")
+    assert "its fact cannot be read now" in hook("claude-code", "guard", PUSH).said

@@ -49,6 +49,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     (home / ".hermes" / "memories" / "MEMORY.md").write_text("D[deploy]: we deploy on Fridays\n")
     with Store.open(home / ".hermes" / "memory.db") as store:
         named = store.facts.write("default", "C[db.id]: the database uses UUID", scope="schema").fact.uid
+        store.guards.add(named, "git push*")
         agent = store.sessions.open("default", "c0ffee00-7d0a-4b52-9a4e-2f3f5d6c7b8a", client="claude-code")
         store.turns.add("default", "user", "we deploy on Friday", session=agent)
         store.facts.write("default", "D[auth]: JWT at login", scope="login", session=agent)

@@ -49,6 +49,7 @@ COMMANDS = {
     "connect": "maintenance.connect_command",
     "backfill": "memory.backfill_command",
     "capture": "maintenance.capture_commands",
+    "guard": "maintenance.guard_commands",
     "pause": "maintenance.capture_commands",
     "resume": "maintenance.capture_commands",
     "demo": "maintenance.demo_command",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -27,9 +28,11 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
 )
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError, StoreError
+from hermes_memory_store.hosts.guards import load_guards
 from hermes_memory_store.hosts.host_data import load_host
 from hermes_memory_store.hosts.host_sessions import HostReport
 from hermes_memory_store.store import Store
+from hermes_memory_store.system.filesystem import default_store_path
 from hermes_memory_store.system.own_process import to_isolated_environment
 
 CHECK_EVENT = "check"
@@ -44,6 +47,51 @@ class HookFinding:
     ok: bool
     detail: str
     """A sentence; of something that is wrong, with the command that mends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeedingHost:
+    """A host with hooks of ours, and what becomes of guards in it."""
+
+    host: Host
+    gives: bool
+    """Whether its hooks give what is remembered."""
+    is_installed: bool
+    """Whether it calls us before a tool."""
+    is_stale: bool
+    """Whether it does so without a guard, or not although there is one."""
+
+    def describe(self) -> str:
+        from hermes_memory_bridge.hook_program.host_dialects import ASKING_FORMS  # here: who only examines needs it not
+
+        form = load_host(self.host.name)["answers"]["forms"].get("guard")
+        if form is None:
+            return "cannot be asked before a tool; guards do nothing there"
+        does = "asks" if form in ASKING_FORMS else "refuses, since it cannot ask"
+        stale = f"; not as it should be: run hermes-memory-tui connect {self.host.name}" if self.is_stale else ""
+        return f"{does}, installed{stale}" if self.is_installed else f"{does} once that is installed{stale}"
+
+
+def list_heeding_hosts(place: HostEnvironment, store: Path) -> list[HeedingHost]:
+    """Return the hosts in whose own files hooks of ours stand for this store."""
+    is_guarded, heeding = bool(load_guards(store)), []
+    for name in [*HOOKS, *SCRIPTS]:
+        gives, natives = True, set()
+        with contextlib.suppress(ValueError, HostFileError, ArgumentError):
+            if name in SCRIPTS:
+                file = find_script_plugin(name, place)
+                words, is_installed = read_plugin_command(file), 'GUARDED = ["' in read_host_config(file)
+            else:
+                own = list_own_hooks(read_hook_document(read_host_config(HOOKS[name].file(place))))
+                words, natives = [word for hook in own for word in hook.words], {hook.event for hook in own}
+                gives = bool(natives & {line.native for line in HOOKS[name].lines if line.gives and not line.keeps})
+                is_installed = "guard" in words
+            named = dict(itertools.pairwise(words)).get("--db")
+            if words and (Path(named) if named else default_store_path()).resolve() == store.resolve():
+                can_ask = "guard" in load_host(name)["answers"]["forms"]
+                is_stale = can_ask and is_installed is not is_guarded
+                heeding.append(HeedingHost(HOSTS[name], gives, is_installed, is_stale))
+    return heeding
 
 
 def examine_hooks(place: HostEnvironment, store: Path, name: str | None = None) -> list[HookFinding]:
@@ -76,7 +124,10 @@ def examine_script_plugins(host: str, place: HostEnvironment, store: Path) -> li
             continue
         try:
             capture, hears = find_consent(store, host) is True, needs_tool_hooks(store, host)
-            problems = find_plugin_problems(host, file, find_hook_program(), capture=capture, hears=hears)
+            guards = bool(load_guards(store))
+            problems = find_plugin_problems(
+                host, file, find_hook_program(), capture=capture, hears=hears, guards=guards
+            )
         except ArgumentError as error:
             problems = [str(error)]
         mended = to_mending_command(host, is_usual=file == usual)
@@ -112,6 +163,7 @@ def examine_hooks_file(
             own,
             keeps=find_consent(store, host.name) is True,
             hears=needs_tool_hooks(store, host.name),
+            guards=bool(load_guards(store)),
         ),
         *find_switches(host, settings, place),
         *(find_trust_problems(file, place) if host.name == "codex" else ()),
@@ -140,14 +192,16 @@ def find_program_problems(own: list[OwnHook]) -> list[str]:
     return problems
 
 
-def find_missing_events(document: HookDocument, own: list[OwnHook], *, keeps: bool, hears: bool) -> list[str]:
-    """Return what stands there in part: the events without which giving, keeping, or hearing, does not work."""
+def find_missing_events(
+    document: HookDocument, own: list[OwnHook], *, keeps: bool, hears: bool, guards: bool
+) -> list[str]:
+    """Return what stands there in part: the events without which giving, keeping, hearing, or guarding, does not work."""
     present = {hook.event for hook in own}
     gives = bool(present & {line.native for line in document.lines if line.gives and not line.keeps})
     natives = [
         line.native
         for line in document.lines
-        if (line.gives and gives) or (line.keeps and keeps) or (line.hears and hears)
+        if (line.gives and gives) or (line.keeps and keeps) or (line.hears and hears) or (line.guards and guards)
     ]
     missing = [event for event in natives if event not in present]
     return [f"no hook at {', '.join(missing)}"] if missing else []

@@ -7,6 +7,7 @@ const HOST = /*HOST*/ ""
 const COMMAND = [/*COMMAND*/]
 const CAPTURE = /*CAPTURE*/ false // whether what is said may be kept; the hook program asks again each time
 const HEARS = /*HEARS*/ false // whether what tools return may be heard, or what they do kept, likewise
+const GUARDED = /*GUARDED*/ [] // the tools before which guards are asked; none without a guard
 
 const START_MS = 1300 // the hook program's own stop of 1 s, and the start of its interpreter
 const PROMPT_MS = 450 // 150 ms likewise

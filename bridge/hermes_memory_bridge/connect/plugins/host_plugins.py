@@ -16,7 +16,7 @@ from importlib import resources
 from pathlib import Path
 
 from hermes_memory_bridge.connect.host_config_files import FileEdits, HostFileError
-from hermes_memory_bridge.connect.host_hooks import HOOKS, find_hook_program
+from hermes_memory_bridge.connect.host_hooks import HOOKS, find_hook_program, list_acting_tools
 from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.connect.plugins.plugin_folder import MANIFEST
@@ -42,6 +42,8 @@ class ScriptPlugin:
     """What is particular to the host. What reports an event, `hook_report.js`, stands before it."""
     hears: bool = False
     """Whether it can report what tools do and return."""
+    guards: bool = False
+    """Whether it can ask before a tool runs."""
 
 
 SCRIPTS = {name: ScriptPlugin(**table) for name, table in find_hosts_with("script").items()}
@@ -51,12 +53,13 @@ REPORT = "hook_report.js"
 COMMAND_LINE = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
 
 
-def format_script_plugin(host: str, command: list[str], *, capture: bool, hears: bool) -> bytes:
+def format_script_plugin(host: str, command: list[str], *, capture: bool, hears: bool, guards: bool) -> bytes:
     """Return the plugin of a host.
 
     :param command: the hook program of this installation; the plugin adds the host, the event and the options
     :param capture: whether what is said may be kept; without it the events that only capture are not reported
     :param hears: whether what tools return may be heard, or what they do kept
+    :param guards: whether there is a guard
     """
     folder = resources.files(__package__)
     report, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in (REPORT, SCRIPTS[host].source))
@@ -65,6 +68,7 @@ def format_script_plugin(host: str, command: list[str], *, capture: bool, hears:
         "/*COMMAND*/": ", ".join(map(json.dumps, command)),
         "/*CAPTURE*/ false": str(capture).lower(),
         "/*HEARS*/ false": str(hears).lower(),
+        "/*GUARDED*/ []": json.dumps(list_acting_tools(host) if guards and SCRIPTS[host].guards else []),
     }
     for mark, value in values.items():
         report = report.replace(mark, value)
@@ -87,12 +91,15 @@ def read_plugin_command(file: Path) -> list[str]:
     return words if all(isinstance(word, str) for word in words) else []
 
 
-def find_plugin_problems(host: str, file: Path, program: Path, *, capture: bool, hears: bool) -> list[str]:
+def find_plugin_problems(
+    host: str, file: Path, program: Path, *, capture: bool, hears: bool, guards: bool
+) -> list[str]:
     """Return what is wrong with a plugin of ours, in words that follow its path.
 
     :param program: the hook program of this installation
     :param capture: whether the person allowed what is said to be kept
     :param hears: whether he allowed what tools return to be heard, or what they do to be kept
+    :param guards: whether there is a guard
     """
     words = read_plugin_command(file)
     if not words:
@@ -103,7 +110,7 @@ def find_plugin_problems(host: str, file: Path, program: Path, *, capture: bool,
     if Path(present) != program and not Path(present).samefile(program):
         return [f"{words[0]} is of another installation than this one ({program})"]
     try:
-        is_same = file.read_bytes() == format_script_plugin(host, words, capture=capture, hears=hears)
+        is_same = file.read_bytes() == format_script_plugin(host, words, capture=capture, hears=hears, guards=guards)
     except OSError as error:
         return [f"it cannot be read ({error.strerror or error})"]
     return [] if is_same else ["it is of another version, or was changed"]
@@ -137,12 +144,14 @@ def plan_own_files(
     gives: bool,
     keeps: bool,
     hears: bool,
+    guards: bool,
     rules: bool,
     project: Path | None = None,
 ) -> None:
     """Note the files of a host that are ours as a whole; without giving, keeping and hearing, their removal.
 
     :param options: what follows host and event in the hook program's command
+    :param guards: whether there is a guard
     :param rules: whether the person wants a file with facts in each workspace
     :param project: the project that is connected, instead of the person
     :raises HostFileError: another program's file has the name of ours, or the file of the answers is damaged
@@ -157,7 +166,7 @@ def plan_own_files(
         if gives or keeps or hears:
             program = find_hook_program(place.platform, in_project=project is not None)
             command = [*require_lasting_command([str(program)]), *options]
-            script = format_script_plugin(host, command, capture=keeps, hears=hears).decode()
+            script = format_script_plugin(host, command, capture=keeps, hears=hears, guards=guards).decode()
         files.write(file, script)
     if host in HOOKS and HOOKS[host].is_plugin and project is None:
         manifest = HOOKS[host].file(place).parent.parent / "plugin.json"

@@ -191,6 +191,16 @@ export const HermesMemory = async ({ client, directory }) => {
         output.system.push(...[session.system, ...session.extra].filter(Boolean))
       }),
 
+    // opencode has no question here: what a guard asks about is refused, with the reason.
+    "tool.execute.before": async (input, output) => {
+      if (!GUARDED.includes(input.tool)) return
+      const refusal = await attempt(async () => {
+        const session = await findSession(input.sessionID)
+        return report("guard", describe(session, { tool_name: input.tool, tool_input: output.args }), PROMPT_MS)
+      })
+      if (refusal) throw new Error(refusal)
+    },
+
     "tool.execute.after": (input, output) =>
       attempt(async () => {
         if (!HEARS || !output) return

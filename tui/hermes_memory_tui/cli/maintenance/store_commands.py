@@ -6,15 +6,15 @@ import itertools
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
 
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.model import Check
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.store import refuse_missing_store
+from hermes_memory_store.store import Store, refuse_missing_store
 from hermes_memory_themes.theme_identity import DEFAULT
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
@@ -121,6 +121,12 @@ def check_host_hooks(store: Path) -> list[Check]:
     place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
     entries = [Check("entries of hosts", False, fault) for fault in find_exposed_entries()]
     entries += [Check("sessions of hosts", True, line) for line in list_expiring(store)]
+    with suppress(StoreError), Store.open(store, read_only=True) as opened:
+        entries += [
+            Check("guards", True, f"{guard.pattern or 'a guard'} of {guard.uid} asks no more: {fault}")
+            for guard, _, fault in opened.guards.list()
+            if fault
+        ]
     return entries + [Check(f"hooks of {hook.host}", hook.ok, hook.detail) for hook in examine_hooks(place, store)]
 
 
