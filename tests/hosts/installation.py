@@ -29,6 +29,7 @@ PACKAGES = {
     "opencode": "opencode-ai",
     "copilot": "@github/copilot",
     "qwen": "@qwen-code/qwen-code",
+    "pi": "@earendil-works/pi-coding-agent",
 }
 """Host, as `connect` names it -> its package."""
 

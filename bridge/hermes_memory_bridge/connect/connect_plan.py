@@ -60,6 +60,7 @@ from hermes_memory_bridge.wire.messages import ESSENTIAL
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.hosts.guards import load_guards
+from hermes_memory_store.hosts.host_data import load_host
 
 TOOLS_VARIABLE = "HERMES_MEMORY_TOOLS"
 """By which a person's entry may choose tools, whatever its host calls the environment."""
@@ -130,7 +131,7 @@ def plan_connection(
         place_of_hooks = find_script_plugin(host.name, place, project)
     is_hooked = bool(hooks) or (host.name in SCRIPTS and (answers.gives or keeps or is_told))
     before = edits.read(file)
-    notes: list[str] = []
+    notes = [] if request.remove else load_host(host.name).get("notes", [])[:]
     entry = None
     if not request.remove:
         with contextlib.suppress(ValueError):  # the edit says what is wrong

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import sys
 from collections.abc import Sequence
@@ -33,6 +34,7 @@ from hermes_memory_bridge.connect.host_entries import (
     find_bridge_entry,
     find_host,
     find_host_config,
+    find_own_command,
     find_store_path,
     to_command_options,
     to_host_entry,
@@ -45,6 +47,7 @@ from hermes_memory_bridge.connect.host_permissions import (
     lift_permissions,
 )
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, find_here, to_started_command
+from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     SCRIPTS,
     can_hear,
@@ -52,14 +55,19 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
     hears_events,
     read_plugin_command,
 )
+from hermes_memory_bridge.connect.plugins.plugin_folder import FORMS, fill_in, plan_plugin_folder
 from hermes_memory_bridge.connect.provider_install import find_plugin_folder
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_bridge.tools import select_tools
 from hermes_memory_bridge.wire.messages import ESSENTIAL
 from hermes_memory_store.errors import ArgumentError, StoreError, StoreMissing
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
+from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 from hermes_memory_store.hosts.rules_files import RULES_PLACES, may_write_rules
 from hermes_memory_store.store import Store
+
+PASTED = find_hosts_with("paste")
+"""Hosts known by their documents alone: by the file, what a person may put into it."""
 
 OWN_ENDINGS = (".capture.json", ".hooks.json", ".rules.json", "settings.local.json")
 """How the files end that get no backup: those beside a store, which nobody else writes, and one in projects."""
@@ -84,6 +92,8 @@ def connect_host(request: ConnectRequest) -> int:
             raise ArgumentError("--all connects every host that is there; leave HOST, --provider and --project out")
         return to_exit_code(list_host_checks(request)) if request.check else connect_every_host(place, request)
     assert request.host is not None
+    if request.host in PASTED:
+        return print_lines_to_paste(request.host, request)
     host = find_host(request.host)
     if request.provider:
         from hermes_memory_bridge.connect import provider_install
@@ -100,6 +110,18 @@ def connect_host(request: ConnectRequest) -> int:
     edits = FileEdits()
     notes = plan_connection(edits, host, place, request, answers)
     return write_connections(request, [host], edits.to_changes(), place, notes)
+
+
+def print_lines_to_paste(host: str, request: ConnectRequest) -> int:
+    """Print what a person may put into the files of a host that this program was never run with; write nothing."""
+    if request.check or request.remove or request.provider or request.plugin or request.project:
+        raise ArgumentError(f"nothing is written for {host}: `connect {host}` prints lines to paste", host)
+    words = [*require_lasting_command(find_own_command()), *to_command_options(request)]
+    entry = {"command": words[0], "args": words[1:]}
+    print(f"{load_host(host)['title']}: by its documents alone, not tried; nothing was written. Paste this into:")
+    for place, document in fill_in(PASTED[host], {"ENTRY": entry}).items():
+        print(f"\n{place}:\n{document if isinstance(document, str) else json.dumps(document, indent=2)}")
+    return 0
 
 
 def list_host_checks(request: ConnectRequest) -> list[ConnectedHost]:
@@ -161,8 +183,6 @@ def is_concerned(host: Host, place: HostEnvironment, request: ConnectRequest) ->
 
 def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequest) -> int:
     """Write hooks and entry as a plugin or an extension into a folder, and tell how it is installed."""
-    from hermes_memory_bridge.connect.plugins.plugin_folder import FORMS, plan_plugin_folder
-
     folder = Path(str(request.plugin)).expanduser().absolute()
     options = to_command_options(request)
     before = find_consent(find_store_path(request.db), host.name)

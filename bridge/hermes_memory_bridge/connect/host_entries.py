@@ -57,7 +57,7 @@ def find_host(name: str) -> Host:
     if host is None:
         near = difflib.get_close_matches(name.lower(), HOSTS, n=1)
         meant = f", did you mean {near[0]}?" if near else ""
-        raise ArgumentError(f"{name!r} is no host I know{meant}; choose from {', '.join(HOSTS)}", name)
+        raise ArgumentError(f"{name!r} is no host I know{meant}; choose from {', '.join(HOSTS)}, antigravity", name)
     return host
 
 
