@@ -14,8 +14,9 @@ from tests.hosts.stand_in_model import Rule
 pytestmark = pytest.mark.hosts
 
 FACT = "C[release]: the changelog comes first"
-PLAIN = "head -n 1 README.md"
-GUARDED = "cd . && cat README.md"
+PLAIN = "printf %d 0x3f3"
+GUARDED = "cd . && printf %d 0x7e6"
+"""What they print stands in neither: hosts repeat a command that they refuse."""
 PROMPT = "Please release it"
 
 SHELLS: dict[str, tuple[str, str]] = {
@@ -41,7 +42,7 @@ def to_call(host: str, command: str, then: Rule | None = None) -> Rule:
 def guard(host: HostProgram, *options: str) -> None:
     host.home.remember(FACT)
     uid = host.home.memory("facts", "-o", "csv", "--fields", "uid").split()[-1]
-    host.home.run("hermes-memory-tui", "guard", "add", uid, "cat README*", "--yes", *options)
+    host.home.run("hermes-memory-tui", "guard", "add", uid, "printf %d 0x7*", "--yes", *options)
 
 
 @pytest.mark.parametrize("name", HOST_PROGRAMS)
@@ -58,6 +59,6 @@ def test_a_guarded_command_is_not_run_and_the_model_reads_the_fact(
 
     results = [message.text for message in requests[-1].messages if message.is_tool_result]
     assert len(results) == 2
-    assert "# shop" in results[0], "other commands run"
-    assert "# shop" not in results[1]
+    assert "1011" in results[0], "other commands run"
+    assert "2022" not in results[1]
     assert FACT in results[1]

@@ -6,6 +6,7 @@ asks the store only where a pattern fits. Standard library alone: that hook runs
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from fnmatch import fnmatchcase
@@ -157,19 +158,12 @@ def has_option(part: str, options: Sequence[str]) -> bool:
 def list_written(command: SimpleCommand) -> Iterator[str]:
     """Yield the files that a command writes: by a redirection, or as what it is known to change."""
     yield from command.writes
-    forms, program = load_forms(), os.path.basename(command.words[0]) if command.words else ""
-    operands = [word for word in command.words[1:] if not word.startswith("-")]
-    in_place = forms["writers_in_place"].get(program, "")
-    if program in forms["writers"]:
-        values = forms["writer_values"].get(program, "").split()
-        operands = [
-            word
-            for before, word in zip(command.words, command.words[1:], strict=False)
-            if not word.startswith("-") and before not in values
-        ]
-        yield from operands[-1:] if forms["writers"][program] else operands
-    elif in_place and any(word.startswith((in_place, "--in-place")) for word in command.words):
-        yield from operands
+    words = command.words
+    values, is_last, needed = load_forms()["writers"].get(os.path.basename(words[0]) if words else "", ("", True, "no"))
+    if not needed or any(word.startswith(tuple(needed.split())) for word in words[1:] if word[:1] == "-"):
+        pairs = itertools.pairwise(words)
+        operands = [word for before, word in pairs if word[:1] != "-" and before not in values.split()]
+        yield from operands[-1:] if is_last else operands
 
 
 def list_names(root_folder: str, folder: str, path: str) -> Iterator[tuple[str, str]]:

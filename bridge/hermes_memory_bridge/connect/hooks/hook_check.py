@@ -204,7 +204,9 @@ def find_missing_events(
         if (line.gives and gives) or (line.keeps and keeps) or (line.hears and hears) or (line.guards and guards)
     ]
     missing = [event for event in natives if event not in present]
-    return [f"no hook at {', '.join(missing)}"] if missing else []
+    idle = [line.native for line in document.lines if line.guards and not guards and line.native in present]
+    problems = [f"no hook at {', '.join(missing)}"] if missing else []
+    return [*problems, *(f"a hook at {event} without a guard" for event in idle)]
 
 
 def find_switches(host: Host, settings: dict[str, object], place: HostEnvironment) -> list[str]:

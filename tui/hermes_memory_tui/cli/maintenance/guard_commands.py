@@ -129,7 +129,7 @@ def list_guards(settings: CommandSettings) -> None:
         )
         words = " ".join([*([f"asks no more, {fault};"] if fault else []), *([about] if fact else [])])
         click.echo(to_printable(f"{short_uid(guard.uid)}  {words.rstrip(';')}"))
-    for host, state in hosts.items() if listed else ():
+    for host, state in hosts.items():
         click.echo(f"{host.title}: {state}")
     if not listed:
         click.echo("no guards; add one with: hermes-memory-tui guard add UID 'git push*'")
