@@ -196,7 +196,7 @@ export const HermesMemory = async ({ client, directory }) => {
       if (!GUARDED.includes(input.tool)) return
       const refusal = await attempt(async () => {
         const session = await findSession(input.sessionID)
-        return report("guard", describe(session, { tool_name: input.tool, tool_input: output.args }), PROMPT_MS)
+        return report("guard", describe(session, { tool_name: input.tool, tool_input: output.args }), GUARD_MS)
       })
       if (refusal) throw new Error(refusal)
     },

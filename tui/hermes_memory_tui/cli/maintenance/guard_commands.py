@@ -114,14 +114,14 @@ def list_guards(settings: CommandSettings) -> None:
 
     with settings.store() as store:
         listed = store.guards.list()
-    hosts = {heeding.host: heeding.describe() for heeding in list_heeding_hosts(find_here(), settings.path())}
+    hosts = list_heeding_hosts(find_here(), settings.path())
     if settings.as_json:
         guards = [
             to_members(guard, MEMBERS)
             | {"notation": fact and fact.notation, "theme": fact and fact.theme, "silent": fault}
             for guard, fact, fault in listed
         ]
-        print_document({"guards": guards, "hosts": {host.name: state for host, state in hosts.items()}})
+        print_document({"guards": guards, "hosts": {heeding.host.name: heeding.describe() for heeding in hosts}})
         return
     for guard, fact, fault in listed:
         about = (
@@ -129,8 +129,8 @@ def list_guards(settings: CommandSettings) -> None:
         )
         words = " ".join([*([f"asks no more, {fault};"] if fault else []), *([about] if fact else [])])
         click.echo(to_printable(f"{short_uid(guard.uid)}  {words.rstrip(';')}"))
-    for host, state in hosts.items():
-        click.echo(f"{host.title}: {state}")
+    for heeding in hosts:
+        click.echo(f"{heeding.host.title}: {heeding.describe()}")
     if not listed:
         click.echo("no guards; add one with: hermes-memory-tui guard add UID 'git push*'")
 
