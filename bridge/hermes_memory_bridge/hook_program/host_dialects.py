@@ -142,7 +142,7 @@ def format_permission(host: str, text: str) -> str:
 def find_native_name(host: str, event: str, native: str = "") -> str:
     """Return a host's word for one of our events. :param native: which of several"""
     data = load_host(host)
-    if event in (names := data["answers"].get("names", {})):
-        return str(names[event])
     words = [line["native"] for line in data["hooks"]["lines"] if line["event"] == event]
-    return native if native in words else str(words[0])
+    if native.casefold() in map(str.casefold, words):
+        return native
+    return str(data["answers"].get("names", {}).get(event) or words[0])

@@ -46,7 +46,11 @@ def choose_event_givings(store: Store, sessions: HookSessions, moment: HookMomen
     is_asked = (
         event.event == "prompt" and event.text.strip()
     )  # Qwen Code asks again after each tool result, without a text
-    return choose_prompt(store, sessions, moment, host_session) if is_asked else []
+    if (
+        not is_asked or event.agent == event.session != ""
+    ):  # Copilot CLI asks for a subagent as for a session of its own
+        return []
+    return choose_prompt(store, sessions, moment, host_session)
 
 
 def is_unheard_start(moment: HookMoment, host_session: HostSession | None) -> bool:
@@ -97,6 +101,8 @@ def choose_opening(
         return compaction_giving(store, sessions, moment, host_session)
     if host_session is None or not is_window_open(host_session):
         return begin_session(store, moment, host_session)
+    if host_session.heard_event == "start" and moment.event.host in LATE_STARTS:
+        return make_resume_giving(store, moment.theme, moment.find_situation(store, host_session), host_session)
     is_long = moment.event.host in SILENT_COMPACTIONS and host_session.window_prompts >= REFRESH_PROMPTS
     is_compacted = is_long or has_shrunk(moment, host_session)
     return compaction_giving(store, sessions, moment, host_session) if is_compacted else None

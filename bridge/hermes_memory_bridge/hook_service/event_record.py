@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from hermes_memory_bridge.hook_service.giving import Giving, fit_givings, join_givings
-from hermes_memory_bridge.hook_service.hook_moment import HookMoment, begins_window
+from hermes_memory_bridge.hook_service.hook_moment import HookMoment, begins_window, is_compaction_unanswered
 from hermes_memory_bridge.hook_service.hook_sessions import HookSessions
-from hermes_memory_bridge.hook_service.host_habits import SILENT_COMPACTIONS
+from hermes_memory_bridge.hook_service.host_habits import LASTING_PROMPTS, SILENT_COMPACTIONS
 from hermes_memory_bridge.hook_service.rules_file import refresh_rules_file
 from hermes_memory_bridge.hook_service.transcripts.readable_times import note_transcript
 from hermes_memory_bridge.hook_service.turn_capture import (
@@ -102,7 +102,10 @@ def note_event(
         event.host, moment.name, heard, theme=moment.theme, session=session.name, **columns
     )
     if not late and event.event == "start" and begins_window(moment, host_session):
-        store.host_sessions.begin_window(updated, at=moment.at)
+        is_kept = (
+            host_session is not None and event.host in LASTING_PROMPTS and not is_compaction_unanswered(host_session)
+        )
+        store.host_sessions.begin_window(updated, at=host_session.window_at if host_session and is_kept else moment.at)
     return updated
 
 

@@ -20,6 +20,9 @@ SILENT_COMPACTIONS = find_hosts_that("silent compactions")
 FORGETFUL_RESUMES = find_hosts_that("forgetful resumes")
 """A resumed session lacks what a start gave before: it is given everything again."""
 
+LASTING_PROMPTS = find_hosts_that("lasting prompts")
+"""Keep what prompts gave when they forget what a start gave."""
+
 LATE_STARTS = find_hosts_that("late starts")
 """What a start gives makes the host lose the person's message on a later resume: the first prompt gives it instead."""
 

@@ -52,9 +52,11 @@ def find_client_host(client: str) -> str | None:
 
 
 def is_client_of(client: str, names: Collection[str]) -> bool:
-    """Check whether a client calls itself by one of these names of a host's client."""
+    """Check whether a client calls itself by one of these names of a host's client; Qwen Code adds the server's name."""
     called = client.lower().partition(" ")[0]
-    return called in names or any(called.startswith(f"{name}-for-") for name in names)
+    return called in names or called.startswith(
+        tuple(f"{name}-{more}" for name in names for more in ("for-", "hermes-memory"))
+    )
 
 
 def list_client_names(host: str) -> list[str]:

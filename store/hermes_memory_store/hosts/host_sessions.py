@@ -39,6 +39,13 @@ NAME_AT_HOST = """
     WHERE n.theme_id = ? AND n.name = ? AND h.host = ? ORDER BY h.heard_at DESC LIMIT 1
 """
 
+FORGET_WINDOW = """
+    DELETE FROM host_given WHERE host_session_id = ?1 AND lower(hex(uid)) NOT IN (
+      SELECT replace(f.value, '-', '') FROM host_sessions h JOIN injections i ON i.session_id = h.session_id, json_each(i.facts) f
+      WHERE h.id = ?1 AND i.kind = 'prompt' AND i.at >= ?2 AND i.id > (SELECT max(id) - 2000 FROM injections)
+    )
+"""
+
 HOST_NAME = re.compile(r"[0-9A-Za-z][\w.-]{0,127}", re.ASCII)
 """A name that a shell takes as one word, and no program as an option."""
 
@@ -186,14 +193,17 @@ class HostSessions:
         return None if at is None else Millis(at)
 
     def begin_window(self, session: HostSession, *, at: int) -> None:
-        """Note that a session's model has nothing of ours before it any more. :param at: since when, UTC milliseconds"""
+        """Note that a session's model has nothing of ours before it any more but what prompts gave since a time.
+
+        :param at: UTC milliseconds
+        """
         with self._db.write_transaction() as conn:
             conn.execute(
                 "UPDATE host_sessions SET window_at = ?, window_prompts = 0, compacting_at = NULL, compacted_at = NULL"
                 " WHERE id = ?",
                 (at, session.id),
             )
-            conn.execute("DELETE FROM host_given WHERE host_session_id = ?", (session.id,))
+            conn.execute(FORGET_WINDOW, (session.id, at))
 
     def note_given(self, session: HostSession, facts: Iterable[Fact]) -> None:
         """Note that these facts stand before a session's model now."""

@@ -125,6 +125,8 @@ CASES = [
     Case("vscode", "prompt", VSCODE | {"hookEventName": "UserPromptSubmit", "prompt": "p"}, {"text": "p"}, None),
     Case("claude-code", "start", VSCODE | {"hookEventName": "SessionStart", "source": "new"},
          {"session": "v-1"}, nested("SessionStart"), "vscode"),
+    Case("copilot", "start", VSCODE | {"hookEventName": "SubagentStart", "agent_id": "a1"},
+         {"session": "v-1", "agent": "a1"}, nested("SubagentStart"), "vscode"),
     Case("copilot", "prompt", VSCODE | {"hookEventName": "UserPromptSubmit", "prompt": "p"}, {"text": "p"}, None, "vscode"),
     Case("cursor", "start", CURSOR | {"hook_event_name": "sessionStart"},
          {"session": "u-1", "version": "3.1.0"}, {"additional_context": "T", "continue": True}),

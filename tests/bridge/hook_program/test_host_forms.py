@@ -18,8 +18,8 @@ from hermes_memory_bridge.hook_program.hook_event import (
     HookEvent,
     parse_hook_event,
 )
-from hermes_memory_bridge.hook_program.host_dialects import find_speaking_host, format_host_answer
-from hermes_memory_bridge.hook_program.host_payload import MOST_INPUT, HostInput, to_hook_event
+from hermes_memory_bridge.hook_program.host_dialects import EVENT_NAME_KEYS, find_speaking_host, format_host_answer
+from hermes_memory_bridge.hook_program.host_payload import MOST_INPUT, HostInput, find_text, to_hook_event
 from hermes_memory_store.compact_json import parse_half_object, parse_whole_object, parse_wire_message, to_json
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 from tests.bridge.hook_program.host_payloads import CASES, Case, case_id
@@ -95,7 +95,7 @@ def test_how_a_command_of_codex_ended_is_read_from_the_end_of_its_record(
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_answer_has_the_form_of_the_host(case: Case) -> None:
     host = case.speaker or case.host
-    native = str(case.payload.get("hook_event_name", ""))
+    native = find_text(case.payload, EVENT_NAME_KEYS)
     said = format_host_answer(host, case.event, "T", native=native)
     if case.form is None:
         assert said == load_host(host)["answers"].get("empty", "")

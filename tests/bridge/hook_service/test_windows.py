@@ -155,6 +155,58 @@ def test_a_subagent_is_given_the_facts_once_and_what_changed_since_when_it_goes_
         assert "C[db.id]" in send_event(places, "start", source="compact")
 
 
+def test_what_a_prompt_gave_stays_where_a_new_process_asks_for_the_rest_again_and_goes_with_a_compaction(
+    db: Path,
+) -> None:
+    with Store.open(db) as store:
+        store.facts.write("default", "V[shelf-3]: row 3 of the store")
+        for n in range(40):
+            store.facts.write("default", f"C[rule-{n}]: never do {n} things of the other kind at once in the harbour")
+    said = {"host": "opencode"}
+    given = []
+    with bridge(db) as places:
+        for n, source in enumerate(("startup", "startup", "resume", "compact", "compact", "startup")):
+            if n == 3:
+                send_event(places, "compacting", **said)
+                send_event(places, "compacted", **said)
+            text = send_event(places, "start", source=source, **said)
+            again = "shelf-3" in text
+            assert n >= 3 or not again
+            assert bool(text) is (source != "resume")
+            settle(places, host="opencode")
+            again |= "shelf-3" in send_event(places, "prompt", text="what is in shelf-3?", turn=str(n), **said)
+            given.append(again)
+            settle(places, host="opencode")
+    assert given[:4] == [True, False, False, True]
+
+
+def test_a_host_whose_starts_come_too_late_is_given_what_is_new_with_the_first_prompt_of_a_resumed_session(
+    memory: Path,
+) -> None:
+    said = {"host": "gemini"}
+    with bridge(memory) as places:
+        send_event(places, "start", source="startup", **said)
+        assert "C[db.id]" in send_event(places, "prompt", text="hello", turn="1", **said)
+        settle(places, host="gemini")
+        with Store.open(memory) as store:
+            store.facts.write("default", "V[port]: 5433")
+        assert send_event(places, "start", source="resume", **said) == ""
+        with Store.open(memory) as store:
+            until(lambda: store.host_sessions.list("gemini")[0].heard_event == "start", "the start")
+        assert send_event(places, "prompt", text="go on", turn="2", **said).splitlines()[1:] == ["| V[port]: 5433"]
+        settle(places, host="gemini")
+        assert send_event(places, "prompt", text="and on", turn="3", **said) == ""
+
+
+def test_a_prompt_that_a_host_reports_of_a_subagent_by_its_own_name_is_given_nothing(memory: Path) -> None:
+    with bridge(memory) as places:
+        send_event(places, "start", host="copilot", source="startup")
+        assert "C[db.id]" in send_event(places, "start", host="copilot", agent="a1")
+        assert (
+            send_event(places, "prompt", host="copilot", session="a1", agent="a1", text="which cache?", turn="1") == ""
+        )
+
+
 @pytest.mark.parametrize(
     "notification",
     [
