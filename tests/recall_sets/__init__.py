@@ -7,6 +7,8 @@ of `?` is of the choosing half, one of `??` of the kept half: numbers are chosen
 `work/*.txt` is one memory a kind of work: facts, messages (`= role: text`), prompts to an agent (`> targets | text`, in the kept
 half `>>`; `\\n` is a line break) and questions (`? target | text`, `??`). Before the bar stands what the text touches or what
 answers it, `=2` being the second message. Nothing there means that nothing must be told.
+
+`acts.txt` has calls of tools over the same memories: `> targets | act | subject | what it returned`, in the kept half `>>`.
 """
 
 from __future__ import annotations
@@ -70,6 +72,20 @@ class WorkText:
 
 
 @dataclass(frozen=True, slots=True)
+class ActText:
+    """A call of a tool over the memory of one kind of work, and the targets that it wants; none where nothing must be told."""
+
+    work: str
+    act: str
+    """`read`, `edit`, `run`, or `failed`: a command that did."""
+    subject: str
+    text: str
+    """What it returned; of an edit what was written."""
+    wanted: frozenset[str]
+    half: Half
+
+
+@dataclass(frozen=True, slots=True)
 class WorkSet:
     """The memory of one kind of work, and what is said there."""
 
@@ -83,6 +99,23 @@ class WorkSet:
 def load_work_sets() -> list[WorkSet]:
     """Load the set of each kind of work."""
     return [_load_work_set(file) for file in sorted((SETS / "work").glob("*.txt"))]
+
+
+def load_acts() -> list[ActText]:
+    """Load the calls of tools, each over the memory of one kind of work."""
+    acts, work = [], ""
+    for place, line in _numbered_lines(SETS / "acts.txt"):
+        mark, _, rest = line.partition(" ")
+        if mark == "@":
+            work = rest
+            continue
+        wanted, *call = re.split(r" ?\| ?", rest, maxsplit=3)
+        if mark not in (">", ">>") or len(call) != 3:
+            raise ValueError(f"{place}: {line!r} is no call; expected `> targets | act | subject | text`")
+        act, subject, text = (part.replace("\\n", "\n") for part in call)
+        half = _HALVES["?" * len(mark)]
+        acts.append(ActText(work, act, subject, text, frozenset(re.findall(r"[^\s,]+", wanted)), half))
+    return acts
 
 
 def load_developer_set() -> RecallSet:

@@ -17,6 +17,7 @@ from typing import Any
 
 from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
+from hermes_memory_bridge.hook_program.program import SILENT
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.hosts.guards import KINDS
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
@@ -44,7 +45,7 @@ class HookLine:
     guards: bool = False
     """Whether guards need it; the host then calls it for the tools that run or edit, where it knows a `matcher`."""
     background: bool = False
-    """Whether the host need not wait for it, where it knows such hooks."""
+    """Whether the host need not wait for it, where it knows such hooks and nothing is given by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +99,20 @@ class HookDocument:
         """
         program = str(find_hook_program(platform, in_project=in_project))
         words = [program] if in_project or platform == "win32" else [sys.executable, ISOLATED, program]
-        return [
-            (line.native, self.to_element(line, [*words, self.serves or host, line.event, *options], platform, host))
-            for line in self.lines
-            if (gives and line.gives) or (keeps and line.keeps) or (hears and line.hears) or (guards and line.guards)
-        ]
+        elements = []
+        for line in self.lines:
+            is_answered = gives and line.gives
+            if is_answered or (keeps and line.keeps) or (hears and line.hears) or (guards and line.guards):
+                silence = [SILENT] if line.hears and not is_answered else []
+                command = [*words, self.serves or host, line.event, *options, *silence]
+                is_apart = line.background and not is_answered
+                elements.append((line.native, self.to_element(line, command, platform, host, is_apart=is_apart)))
+        return elements
 
-    def to_element(self, line: HookLine, words: list[str], platform: str, host: str) -> dict[str, Any]:
+    def to_element(
+        self, line: HookLine, words: list[str], platform: str, host: str, *, is_apart: bool
+    ) -> dict[str, Any]:
+        """Return one element. :param is_apart: whether the host need not wait for it"""
         handler: dict[str, Any] = {"type": "command"}
         # A host that overlooks `args`, as VS Code does, would start the bare interpreter, which runs its input.
         if self.separate_arguments and words[1:2] != [ISOLATED]:
@@ -116,7 +124,7 @@ class HookDocument:
             command = subprocess.list2cmdline(words) if platform == "win32" else shlex.join(words)
             handler[self.command_keys[platform == "win32"]] = command + fallback
         handler |= {self.timeout_key: line.timeout_s * self.timeout_factor, **self.extra}
-        if line.background and self.separate_arguments:
+        if is_apart and self.separate_arguments:
             handler["async"] = True
         if self.grouped and line.guards:
             return {"matcher": "|".join(list_acting_tools(host)), "hooks": [handler]}

@@ -94,6 +94,8 @@ class HookEvent:
     """When it happened, UTC milliseconds."""
     capture = False
     """Whether what this host's hooks bring might be kept when the hook ran; of a tool, whether it might be heard."""
+    is_silent = False
+    """Whether the hook is there to hear alone, so that nothing is given by it."""
     given: dict[str, Any] | None = None
     """What the hook gave by itself, without a bridge: `uids`, `tokens` and `kind`."""
 
@@ -104,6 +106,7 @@ class HookEvent:
         document: dict[str, Any] = {name: getattr(self, name) for name in TEXT_FIELDS}
         document |= {"pids": list(self.pids), "at": self.at, "capture": self.capture}
         document |= {"exit": self.exit, "failed": self.failed, "duration": self.duration} if self.act else {}
+        document |= {"is_silent": True} if self.is_silent else {}
         if self.given is not None:
             document["given"] = self.given
         return document
@@ -141,6 +144,7 @@ def parse_hook_event(document: Mapping[str, Any]) -> HookEvent:
         failed=document.get("failed") is True,
         duration=duration if is_natural(duration) else None,
         capture=document.get("capture") is True,
+        is_silent=document.get("is_silent") is True,
         given=parse_given(giving) if isinstance(giving, dict) else None,
     )
 

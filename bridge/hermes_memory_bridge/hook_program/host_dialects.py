@@ -76,6 +76,9 @@ CALL_KEYS = ("tool_input", "toolArgs", "args")
 RESULT_KEYS = ("tool_response", "toolResult", "error", "text")
 """Keys of what a tool returned, texts in any form."""
 
+REPLACED_KEYS = ("old_string", "oldString", "old_str", "old_text")
+"""Keys of what an edit takes out, in what it was called with."""
+
 PAGE_KEYS = ("url", "uri", "file_path", "filePath", "absolute_path", "path")
 """Keys of what a tool reads, in what it was called with."""
 

@@ -17,6 +17,7 @@ from hermes_memory_bridge.hook_program.host_dialects import (
     EVENT_NAME_KEYS,
     FIELDS,
     PAGE_KEYS,
+    REPLACED_KEYS,
     RESULT_KEYS,
     SOURCE_WORDS,
     TEXT_KEYS,
@@ -117,7 +118,10 @@ def to_hook_event(
 
         call = find_call(payload)
         document |= describe_act(host, payload, document["tool"], call, document["transcript"])
-        document |= {"call": gather_text(call), "page": find_text(call, PAGE_KEYS) if isinstance(call, dict) else ""}
+        document |= {
+            "call": gather_text(call, REPLACED_KEYS),
+            "page": find_text(call, PAGE_KEYS) if isinstance(call, dict) else "",
+        }
         text = next((text for key in RESULT_KEYS if (text := gather_text(payload.get(key)))), "")
     else:
         text = find_text(payload, (*own_texts.get(event, ()), *TEXT_KEYS.get(event, ())))
@@ -146,15 +150,16 @@ def find_call(payload: Mapping[str, Any]) -> Any:
     return (parse_whole_object(call) or call) if isinstance(call, str) else call
 
 
-def gather_text(value: Any) -> str:
-    """Return all texts of a value, be they deep in lists and objects."""
+def gather_text(value: Any, without: tuple[str, ...] = ()) -> str:
+    """Return all texts of a value, be they deep in lists and objects. :param without: keys of what is left out"""
     texts, left = [], [value]
     while left:
         part = left.pop()
         if isinstance(part, str):
             texts.append(part)
         elif isinstance(part, (list, dict)):
-            left += reversed(part if isinstance(part, list) else [*part.values()])
+            parts = part if isinstance(part, list) else [part[key] for key in part if key not in without]
+            left += reversed(parts)
     return "\n".join(texts).replace("\0", "")
 
 

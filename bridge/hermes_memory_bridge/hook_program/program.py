@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
     from hermes_memory_bridge.hook_program.hook_event import HookEvent
 
-WAITS_S = {"start": 0.6, "prompt": 0.11, "compacting": 0.8, "tool": 0.0, "guard": 0.0}
+WAITS_S = {"start": 0.6, "prompt": 0.11, "compacting": 0.8, "tool": 0.11, "guard": 0.0}
 """From the beginning, how long the bridge's answer is waited for where it matters to the host; a start then reads the store."""
 
 WAIT_S = 0.3
 """The same for events that are only reported."""
+
+SILENT = "--silent"
+"""An option of hooks that a person wants for hearing alone."""
 
 DEBUG = "HERMES_MEMORY_HOOK_DEBUG"
 
@@ -103,10 +106,13 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     stop.host = event.host
     log.note(f"read {', '.join(payload) or 'nothing'}")
     stop.native = host_payload.find_text(payload, EVENT_NAME_KEYS)
+    event.is_silent = SILENT in arguments
     is_unheard = name == "tool" and not event.capture
     if is_unheard:
-        event.text = event.call = ""  # what it did stands in other fields
-        is_unheard = not (event.act and may_capture(paths.store, "", event.folder, of_actions=True).allowed)
+        event.text = ""  # what it did stands in other fields
+        event.call = event.call if event.act == "edit" and not event.is_silent else ""
+        is_wanted = not event.is_silent or may_capture(paths.store, "", event.folder, of_actions=True).allowed
+        is_unheard = not (event.act and is_wanted)
     if is_unheard or (host, event.host) == ("claude-code", "vscode"):  # which reads these hooks beside its own
         stop.answer("")
         stop.is_settled = True
@@ -123,12 +129,12 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         host_input.drain()
         return
     is_start = without_bridge.is_start(event.host, name)
-    wait_s = WAITS_S["start"] if is_start else WAITS_S.get(name, WAIT_S)
+    wait_s = 0.0 if event.is_silent else WAITS_S["start"] if is_start else WAITS_S.get(name, WAIT_S)
     outcome, answer, notice = report_event(paths, event.to_wire(), log.began + wait_s)
     log.note(f"{outcome} {'' if outcome == ANSWERED else answer}")
     if outcome == ANSWERED or name == "tool":  # what no bridge hears of a tool is of no use later
         stop.is_settled = True
-        stop.answer(answer, notice)
+        stop.answer(answer if outcome == ANSWERED else "", notice)
         host_input.drain()
         return
     giving = None

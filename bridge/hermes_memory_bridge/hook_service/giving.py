@@ -21,7 +21,7 @@ class Giving:
     """Facts that are given together, and why."""
 
     kind: str
-    """`start`, `prompt`, `compaction` or `resume`."""
+    """`start`, `prompt`, `compaction`, `resume` or `moment`."""
     facts: tuple[Fact, ...] = ()
     lines: tuple[str, ...] = ()
     """What is told, those of `facts` first, without the fence and the line that counts what is left out."""
@@ -30,6 +30,8 @@ class Giving:
     reasons: GivenReasons | None = None
     """Why these facts, and why not others, where they were valued."""
     left_out: int = 0
+    why: str = ""
+    """What it follows, at a moment."""
 
     @property
     def all_lines(self) -> tuple[str, ...]:

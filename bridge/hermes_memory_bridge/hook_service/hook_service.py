@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hermes_memory_bridge.hook_program.hook_event import HookEvent, parse_hook_event
+from hermes_memory_bridge.hook_program.hook_event import ACTS, HookEvent, parse_hook_event
 from hermes_memory_bridge.hook_program.tool_acts import ToolCall
 from hermes_memory_bridge.hook_service.event_giving import choose_givings
 from hermes_memory_bridge.hook_service.event_record import record_actions, record_event
@@ -27,6 +27,7 @@ from hermes_memory_bridge.hook_service.giving import Giving, format_givings_noti
 from hermes_memory_bridge.hook_service.hook_moment import HookMoment, measure_file, to_event_time, to_session_name
 from hermes_memory_bridge.hook_service.hook_sessions import RENEWAL_S, HookSessions, renew_living
 from hermes_memory_bridge.hook_service.host_processes import find_host_process
+from hermes_memory_bridge.hook_service.moments.moment_giving import choose_moment, record_moment
 from hermes_memory_bridge.hook_service.prompt_matching import find_message_facts
 from hermes_memory_bridge.hook_service.session_turns import SessionTurn, SessionTurns
 from hermes_memory_bridge.hook_service.transcripts.transcript_filling import TranscriptFilling
@@ -82,16 +83,20 @@ class HookService:
         event = parse_event(arguments)
         if event.event == "tool":
             self.worker.run_in_background(self.keep_act(event))
-            await asyncio.wait([self.worker.run_in_background(self.note_tool_words(event))])
-            return to_answer("")
         if event.event == "guard":
             await self.record_waiting(event.to_wire())
             return to_answer("")
         process = find_host_process(event.pids)
         turn = self.turns.find(event.host, to_session_name(event, process))
+        if event.event == "tool" and event.capture:
+            turn.record = self.worker.run_in_background(self._note_tool_words(event, turn.record))
+        if event.event == "tool" and (event.is_silent or event.act not in ACTS):
+            return to_answer("")
         await turn.lock.acquire()
         try:
             moment = await self.to_moment(event, process)
+            if event.event == "tool":
+                return await self._answer_tool(moment, turn)
             note_person_words(self.worker, moment)
             self.waiting.wake()
             if event.event in QUICK:
@@ -122,6 +127,35 @@ class HookService:
 
         notice = "" if moment.event.agent else format_givings_notice(givings)
         return FollowedAnswer(to_answer(join_givings(givings), notice), follow)
+
+    async def _answer_tool(self, moment: HookMoment, turn: SessionTurn) -> dict[str, Any]:
+        """Answer after a tool; only what was given is recorded. Two hooks of one call are given it once."""
+        moment = replace(moment, pending=tuple(turn.pending))
+        is_own = "hermes-memory" in moment.event.tool.replace("_", "-")
+        is_known = bool(moment.name) and not is_own  # where nobody can tell windows apart, nothing could count as given
+        givings = (
+            await self.worker.read(lambda store: choose_moment(store, moment, turn.given_lines)) if is_known else []
+        )
+        if not givings:
+            turn.lock.release()
+            return to_answer("")
+
+        async def record(before: asyncio.Task[Any] | None) -> None:
+            await self._settle(before)
+            await self.worker.write(lambda store: record_moment(store, self.sessions, moment, givings))
+            turn.pending = [giving for giving in turn.pending if not any(giving is given for given in givings)]
+
+        def follow(delivered: bool) -> None:
+            if delivered:
+                turn.pending += givings
+                turn.given_lines.update(line for giving in givings for line in giving.lines[len(giving.facts) :])
+                turn.record = self.worker.run_in_background(record(turn.record))
+            turn.lock.release()
+
+        return FollowedAnswer(to_answer(join_givings(givings)), follow)
+
+    async def _note_tool_words(self, event: HookEvent, before: asyncio.Task[Any] | None) -> None:
+        await asyncio.wait([self.worker.run_in_background(self.note_tool_words(event)), *filter(None, [before])])
 
     async def _record_then_answer(self, moment: HookMoment, before: asyncio.Task[Any] | None) -> dict[str, Any]:
         await self._settle(before)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hermes_memory_bridge.hook_service.giving import Giving, mark_facts, pack_lines, to_giving
 from hermes_memory_bridge.tools.context_tools import to_plain_words
-from hermes_memory_store.find.touched_facts import find_touched_facts
+from hermes_memory_store.find.touched_facts import TouchedFact, find_touched_facts
 from hermes_memory_store.model import Fact, Millis, Uid
 from hermes_memory_store.store import Store
 
@@ -39,19 +39,29 @@ def find_message_facts(store: Store, theme: str, message: str) -> list[Fact]:
     nobody asked.
     """
     words = to_plain_words(message)
-    if not words:
-        return []
-    sources = store.place_themes.readable(theme)
-    touched = [
-        match
-        for source in sources
-        for match in find_touched_facts(store.db, store.names, source.name, words, limit=LOOKED_AT)
-        if source.seen_from is None or store.place_themes.is_seen(match.fact, source.seen_from)
-    ]
-    touched.sort(key=lambda match: -match.fit)
-    facts = [match.fact for match in touched[:LOOKED_AT] if match.fact.is_clean]
+    facts = [match.fact for match in find_readable_facts(store, theme, words)]
     if len(facts) < 2:
         return facts
-    ranked = store.recall.rank([source.name for source in sources], words, kinds=("fact",)).items
+    sources = [source.name for source in store.place_themes.readable(theme)]
+    ranked = store.recall.rank(sources, words, kinds=("fact",)).items
     places = {item.uid: place for place, item in enumerate(ranked)}
     return sorted(facts, key=lambda fact: places.get(fact.uid, len(places)))
+
+
+def find_readable_facts(
+    store: Store, theme: str, words: str, to_part: Callable[[str], str] | None = None
+) -> list[TouchedFact]:
+    """Return the facts that plain words touch and that a session of this theme may be given, those that fit best first.
+
+    :param to_part: see `find_touched_facts`
+    """
+    if not words:
+        return []
+    touched = [
+        match
+        for source in store.place_themes.readable(theme)
+        for match in find_touched_facts(store.db, store.names, source.name, words, limit=LOOKED_AT, to_part=to_part)
+        if match.fact.is_clean
+        and (source.seen_from is None or store.place_themes.is_seen(match.fact, source.seen_from))
+    ]
+    return sorted(touched, key=lambda match: -match.fit)[:LOOKED_AT]

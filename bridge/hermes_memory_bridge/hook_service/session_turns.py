@@ -19,6 +19,8 @@ class SessionTurn:
         """Held while an event is answered, until it is known whether the answer arrived."""
         self.pending: list[Giving] = []
         """What was given and is not committed yet."""
+        self.given_lines: set[str] = set()
+        """What was told beside facts after tools, once a session."""
         self.record: asyncio.Task[Any] | None = None
         """The record of the last event; it follows those before it."""
 

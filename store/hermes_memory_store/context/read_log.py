@@ -29,8 +29,11 @@ NOTES_PER_WRITE = 128
 MAX_PENDING_NOTES, MAX_NOTES_SEARCHED = 10_000, 2_000
 """Notes kept in memory while the store cannot be written; the newest among which readers of a fact are looked for."""
 
-GIVING_KINDS = frozenset({"status", "instructions", "start", "prompt", "compaction", "resume"})
+GIVING_KINDS = frozenset({"status", "instructions", "start", "prompt", "compaction", "resume", "moment"})
 """Kinds of notes by which a session is given facts without asking for them."""
+
+FACTLESS_KINDS = frozenset({"moment"})
+"""Those that may hold a line that is no fact, and count tokens all the same."""
 
 TOUCHED_HITS = 3
 """First hits of a search: those that it touches."""
@@ -72,7 +75,7 @@ class ReadNote:
     kind: str
     """`status`, `search`, `reflect`, `recall` …"""
     why: str | None
-    """The question, for a search."""
+    """The question, for a search; what a moment follows."""
     tokens: int
     fact_ids: tuple[int, ...]
     fact_uids: tuple[str, ...]
@@ -137,7 +140,7 @@ class ReadLog:
 
         :param reasons: why each was chosen, where facts were valued
         """
-        if self._db.read_only or not facts:
+        if self._db.read_only or not (facts or kind in FACTLESS_KINDS):
             return None
         ids, names = tuple(fact.id for fact in facts), tuple(fact.uid for fact in facts)
         name = session.name if session else None

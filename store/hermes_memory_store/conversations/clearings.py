@@ -22,7 +22,8 @@ BEFORE = """
 """
 """Weeks of work."""
 
-MOST_CLEARING_TOKENS = 60
+MOST_CLEARING_TOKENS = 48
+"""With its fence, what an occasion may cost."""
 
 MOST_CLEARING_WHAT = 60
 """Characters of a command or a path, of which three stand in a line."""

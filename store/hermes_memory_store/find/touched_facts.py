@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import log
 
 from hermes_memory_store.context.read_log import ReadLog
@@ -34,7 +34,7 @@ from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.language.binding_words import is_binding
 from hermes_memory_store.language.stop_words import is_common_term
 from hermes_memory_store.language.synonyms import SAME
-from hermes_memory_store.language.tokenizer import fold_accents
+from hermes_memory_store.language.tokenizer import fold_accents, index_terms
 from hermes_memory_store.model import Fact, Session
 
 ROWS = """
@@ -56,7 +56,8 @@ RARE, LAST_PART, BEFORE, CONTENT = 0.95, 0.6, 0.4, 0.3
 
 WHOLE_TARGET, FURTHER_WORD, BINDING, NAME = 0.65, 0.15, 0.2, 0.6
 """What is added where a message has every word of a target, for each word after the first, where a word stands in a clause that
-forbids or demands, and for an identifier, a path or a number that stands there as it was written."""
+forbids or demands, and for an identifier, a path or a number that stands there as it was written; for a folder, `migrations/`,
+that is a part of the target, as far as it is rare."""
 
 WHOLE_MESSAGE, INSIDE_NAME = 0.2, 0.5
 """What is added where a fact has every word of a message; and what a common word inside an identifier or a path still counts."""
@@ -65,6 +66,13 @@ LEAST_FIT, STANDS_BESIDE = 0.75, 0.5
 """How well a message must fit a fact, and what share of its best fit. These numbers were chosen on the choosing half of
 `tests/recall_sets/work` and on `tests/bridge/hook_service/prompt_set.py`."""
 
+MOST_WORDS = 200
+"""Different words of a text that are looked for among a theme's facts."""
+
+COMMON_SHARE = 0.3
+"""What a common word counts among those by which a line is chosen."""
+
+WORD = re.compile(r"[#@.]?\w[\w./-]*\w")
 COLOUR = re.compile(r"#(?=[0-9a-f]*[a-f])(?:[0-9a-f]{3}){1,2}\b", re.IGNORECASE)
 UNIT = re.compile(r"\b(\d+)(?=[a-z]{1,2}\b)", re.IGNORECASE)
 NAME_SIGN = re.compile(r"[._/#]|[a-z][A-Z]|\d")
@@ -90,19 +98,21 @@ class TouchedFact:
     fit: float
 
 
-def find_touched_facts(db: Db, names: Names, theme: str, words: str, *, limit: int) -> list[TouchedFact]:
+def find_touched_facts(
+    db: Db, names: Names, theme: str, words: str, *, limit: int, to_part: Callable[[str], str] | None = None
+) -> list[TouchedFact]:
     """Return the hot and cold facts of a theme that a message touches, best first; none where the index is damaged.
 
     :param words: the message's words, without signs of the search language
+    :param to_part: returns the part of a content that must be touched, beside the target; the whole one unless given
     """
     theme_id = names.theme_or_none(theme)
     if theme_id is None or not is_index_usable(db.conn, FACTS):
         return []
     total = int(db.value("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)) or 0)
     low = theme_id << THEME_SHIFT
-    fits = (
-        measure_facts(db, find_message_hits(db, words[:LONGEST], low, total), find_identifiers(words)) if total else {}
-    )
+    hits = find_message_hits(db, words[:LONGEST], low, total) if total else []
+    fits = measure_facts(db, hits, find_identifiers(words), to_part)
     least = max(LEAST_FIT, STANDS_BESIDE * max(fits.values(), default=0.0))
     best = sorted((key for key, fit in fits.items() if fit >= least), key=lambda key: (-fits[key], -key))[:limit]
     facts, altered = {fact.id: fact for fact in fact_pages.load_facts(db, names, best)}, db.find_altered(best)
@@ -178,8 +188,14 @@ def find_rarity(often: float, total: int) -> float:
     return max(0.0, log((total + 1) / max(1.0, often)) / log(total + 1))
 
 
-def measure_facts(db: Db, hits: Sequence[WordHits], names: Sequence[str]) -> dict[int, float]:
-    """Measure how well the facts with these words fit the message that has them. :param names: see `find_identifiers`"""
+def measure_facts(
+    db: Db, hits: Sequence[WordHits], names: Sequence[str], to_part: Callable[[str], str] | None = None
+) -> dict[int, float]:
+    """Measure how well the facts with these words fit the message that has them.
+
+    :param names: see `find_identifiers`
+    :param to_part: see `find_touched_facts`
+    """
     sums: dict[int, float] = {}
     for hit in hits:
         weight = CONTENT if is_common_word(hit.word) else RARE
@@ -190,7 +206,37 @@ def measure_facts(db: Db, hits: Sequence[WordHits], names: Sequence[str]) -> dic
     best = sorted(sums, key=lambda key: (-sums[key], -key))[:MEASURED]
     matches = TermMatches([hit.word for hit in hits])
     rows = db.rows(ROWS, (json.dumps(best),))
-    return {key: measure_fit(hits, matches, names, target, content) for key, target, content in rows}
+    if to_part is None:
+        return {key: measure_fit(hits, matches, names, target, content) for key, target, content in rows}
+    fits = {}
+    for key, target, content in rows:
+        fit = measure_fit(hits, matches, names, target, to_part(content))
+        if fit >= measure_fit(hits, matches, names, target, "") + CONTENT:
+            fits[key] = fit
+    return fits
+
+
+def select_theme_lines(db: Db, names: Names, theme: str, text: str, *, limit: int) -> list[str]:
+    """Return the lines of a long text that share most with the facts of a theme, each as the words that facts hold too."""
+    theme_id = names.theme_or_none(theme)
+    if theme_id is None or not is_index_usable(db.conn, FACTS):
+        return []
+    words: dict[str, list[str]] = {}
+    lines = [WORD.findall(line) for line in text.splitlines()]
+    for word in (word for line in lines for word in line):
+        if len(words) < MOST_WORDS:
+            words.setdefault(word, index_terms(word))
+    low = theme_id << THEME_SHIFT
+    vocabulary = Vocabulary(db, FACTS, [(low, low | (1 << THEME_SHIFT) - 1)])
+    held = set(vocabulary.among({term for terms in words.values() for term in terms}))
+    shares = {
+        word: COMMON_SHARE if all(map(is_common_term, terms)) else 1.0
+        for word, terms in words.items()
+        if not held.isdisjoint(terms) or COLOUR.fullmatch(word)
+    }
+    shared = {" ".join(dict.fromkeys(word for word in line if word in shares)): None for line in lines}
+    best = sorted(shared, key=lambda line: -sum(shares[word] for word in line.split()))
+    return [line for line in best[:limit] if line]
 
 
 def measure_fit(
@@ -221,7 +267,9 @@ def measure_fit(
     if named.issuperset(text_terms(target)):
         total += WHOLE_TARGET
     folded = fold_accents(f"{target} {content}")
-    return total + NAME * any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded) for name in names)
+    total += NAME * any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded) for name in names)
+    parts = {f"{part}/" for part in fold_accents(target).split(".")}.intersection(names)
+    return total + NAME * max((hit.rarity for hit in hits if f"{hit.word.text}/" in parts), default=0.0)
 
 
 def find_matches(matches: TermMatches, terms: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int, float]]:

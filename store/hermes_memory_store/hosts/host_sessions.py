@@ -46,6 +46,13 @@ FORGET_WINDOW = """
     )
 """
 
+GIVINGS = """
+    SELECT at, kind, why, tokens, facts FROM injections
+    WHERE id > (SELECT coalesce(max(id), 0) FROM injections) - 2000
+      AND session_id = (SELECT session_id FROM host_sessions WHERE id = ?) AND kind IN (SELECT value FROM json_each(?))
+    ORDER BY id
+"""
+
 HOST_NAME = re.compile(r"[0-9A-Za-z][\w.-]{0,127}", re.ASCII)
 """A name that a shell takes as one word, and no program as an option."""
 
@@ -225,6 +232,13 @@ class HostSessions:
         """Return the facts that a session's model has before it, and when each had been changed last."""
         rows = self._db.rows("SELECT uid, updated_at FROM host_given WHERE host_session_id = ?", (session.id,))
         return {uids.format_uid(uid): Millis(at) for uid, at in rows}
+
+    def list_givings(
+        self, session: HostSession, kinds: Collection[str]
+    ) -> builtins.list[tuple[int, str, str, int, builtins.list[Uid]]]:
+        """Return what a session was given of these kinds, oldest first: when, the kind, why, the tokens, and the facts."""
+        rows = self._db.rows(GIVINGS, (session.id, json.dumps([*kinds])))
+        return [(at, kind, why or "", tokens, json.loads(facts)) for at, kind, why, tokens, facts in rows]
 
     def facts_written(self, theme: str, sessions: Collection[str], since: int) -> builtins.list[Uid]:
         """Return the uids of the standing facts of a theme that these sessions wrote or changed since then."""

@@ -14,7 +14,7 @@ FILE = Path(__file__).with_name("binding_words.txt")
 
 @cache
 def load_binding_words() -> dict[str, re.Pattern[str]]:
-    rows = read_sections(FILE, {"negation": 1, "obligation": 1, "one_value": 1})
+    rows = read_sections(FILE, {"negation": 1, "obligation": 1, "rejection": 1, "one_value": 1})
     return {name: re.compile("|".join(pattern for (pattern,) in rows[name])) for name in rows if name != FRAGMENTS}
 
 
@@ -22,6 +22,12 @@ def is_binding(text: str) -> bool:
     """Check whether prose forbids or demands something, rather than saying what holds."""
     words, folded = load_binding_words(), fold_case(text)
     return any(words[name].search(folded) for name in ("negation", "obligation"))
+
+
+def is_rejecting(text: str) -> bool:
+    """Check whether prose forbids something, or says that it was given up."""
+    words, folded = load_binding_words(), fold_case(text)
+    return any(words[name].search(folded) for name in ("negation", "rejection"))
 
 
 def count_negations(text: str) -> int:

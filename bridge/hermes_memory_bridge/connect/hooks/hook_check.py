@@ -197,7 +197,7 @@ def find_missing_events(
 ) -> list[str]:
     """Return what stands there in part: the events without which giving, keeping, hearing, or guarding, does not work."""
     present = {hook.event for hook in own}
-    gives = bool(present & {line.native for line in document.lines if line.gives and not line.keeps})
+    gives = bool(present & {line.native for line in document.lines if line.gives and not (line.keeps or line.hears)})
     natives = [
         line.native
         for line in document.lines

@@ -203,14 +203,16 @@ export const HermesMemory = async ({ client, directory }) => {
 
     "tool.execute.after": (input, output) =>
       attempt(async () => {
-        if (!HEARS || !output) return
+        if (!output) return
         const session = await findSession(input.sessionID)
-        const text = String(output.output ?? "").slice(0, MAX_CHARS)
+        const exit = output.metadata?.exit
+        const text = HEARS || exit ? String(output.output ?? "").slice(0, MAX_CHARS) : ""
         const { calls } = openSession(input.sessionID)
         const id = calls.get(input.callID) ?? input.callID
         calls.delete(input.callID)
-        const call = { tool_name: input.tool, tool_input: input.args, call_id: id, exit: output.metadata?.exit }
-        void report("tool", describe(session, { ...call, text }), PROMPT_MS)
+        const call = { tool_name: input.tool, tool_input: input.args, call_id: id, exit }
+        const given = await report("tool", describe(session, { ...call, text }), PROMPT_MS)
+        if (given && typeof output.output === "string") output.output += `\n\n${given}`
       }),
 
     "experimental.session.compacting": (input) =>

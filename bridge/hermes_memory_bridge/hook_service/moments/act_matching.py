@@ -1,0 +1,115 @@
+"""The facts that an act of an agent touches: by the measure of prompts, with the words of the act and rules of its kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from hermes_memory_bridge.hook_program.hook_event import HookEvent
+from hermes_memory_bridge.hook_service.moments.act_words import (
+    find_command_words,
+    find_error_lines,
+    find_folder_words,
+    find_path_words,
+    find_written_lines,
+    is_check,
+    split_paths,
+)
+from hermes_memory_bridge.hook_service.prompt_matching import find_readable_facts
+from hermes_memory_bridge.tools.context_tools import to_plain_words
+from hermes_memory_store.fact_types import FactType
+from hermes_memory_store.find.touched_facts import select_theme_lines
+from hermes_memory_store.language.binding_words import is_rejecting
+from hermes_memory_store.model import Fact
+from hermes_memory_store.store import Store
+
+BINDING = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE, FactType.OBSOLETE})
+CONSTRAINTS = frozenset({FactType.CONSTRAINT})
+"""What a folder may touch, and a check that passed: it is no news what it runs with."""
+
+AFTER_FAILURE = BINDING | {FactType.UNKNOWN}
+
+MOST_READ = 1 << 16
+"""Characters at the beginning of what was written or returned that are looked at."""
+
+MOST_LINES = 3
+"""Lines of a text that are measured, each by itself: what contradicts a fact stands in one."""
+
+CLAUSE_ENDS = re.compile(r"[,;:.] | - ")
+
+NUMBERED = re.compile(r"\b([a-z][a-z_-]+)[\s=:]{1,3}(\d{2,7})(?![\w.])", re.IGNORECASE)
+PORT = re.compile(r"(?<=[\w\]]):(\d{2,5})(?![\w.:])")
+
+
+def find_act_facts(store: Store, theme: str, event: HookEvent) -> list[Fact]:
+    """Return the facts that an act touches, the best first; none where nothing is at stake."""
+    if event.act == "edit":
+        return find_contradicted(store, theme, event)
+    if event.act == "read":
+        folders = find_folder_words(event.subject, event.folder)
+        facts = find_touched(store, theme, [find_path_words(event.subject, event.folder)], BINDING)
+        return [*dict.fromkeys([*facts, *find_touched(store, theme, [folders], CONSTRAINTS)])]
+    if event.act != "run":
+        return []
+    words = find_command_words(event.subject, event.folder, failed=event.failed)
+    if event.failed:
+        lines = select_lines(store, theme, find_error_lines(event.error[:MOST_READ]))
+        return find_touched(store, theme, [f"{words} {line}" for line in lines or [""]], AFTER_FAILURE)
+    return find_touched(store, theme, [words], CONSTRAINTS if is_check(event.subject) else BINDING)
+
+
+def find_contradicted(store: Store, theme: str, event: HookEvent) -> list[Fact]:
+    """Return the facts that what was written contradicts: it has what they reject, or another number than they have."""
+    text, paths = find_written_lines(event)[:MOST_READ], split_paths(event.subject, event.folder)
+    names = " ".join(f"{path} {path.rpartition('/')[2]}" for path in paths)
+    lines = [f"{names} {line}" for line in select_lines(store, theme, text) or [""]]
+    facts = find_touched(store, theme, lines, BINDING, to_rejections)
+    others = [fact for fact in find_touched(store, theme, lines, BINDING) if has_other_number(fact, text)]
+    return [*facts, *(fact for fact in others if fact not in facts)]
+
+
+def find_touched(
+    store: Store,
+    theme: str,
+    texts: Iterable[str],
+    types: frozenset[FactType],
+    to_part: Callable[[str], str] | None = None,
+) -> list[Fact]:
+    """Return the facts of these types that one of several texts touches, those that fit best first."""
+    matches = [
+        match
+        for text in texts
+        for match in find_readable_facts(store, theme, to_plain_words(text), to_part)
+        if match.fact.type in types
+    ]
+    matches.sort(key=lambda match: -match.fit)
+    return [*{match.fact.uid: match.fact for match in matches}.values()]
+
+
+def select_lines(store: Store, theme: str, text: str) -> list[str]:
+    return select_theme_lines(store.db, store.names, theme, text, limit=MOST_LINES)
+
+
+def to_rejections(content: str) -> str:
+    """Return the clauses of a fact that name what must not be."""
+    return ", ".join(clause for clause in CLAUSE_ENDS.split(content) if is_rejecting(clause))
+
+
+def has_other_number(fact: Fact, text: str) -> bool:
+    """Check whether a text gives another number to what a fact numbers, such as a port."""
+    own = find_named_numbers(f"{fact.content}", fact.target)
+    other = find_named_numbers(text, "")
+    return any(name in other and numbers.isdisjoint(other[name]) for name, numbers in own.items())
+
+
+def find_named_numbers(text: str, target: str) -> dict[str, set[str]]:
+    """Return the numbers of a text by the names that stand before them."""
+    numbers: dict[str, set[str]] = {}
+    for name, number in NUMBERED.findall(text):
+        numbers.setdefault(name.casefold().rpartition("_")[2], set()).add(number)
+    for number in PORT.findall(text):
+        numbers.setdefault("port", set()).add(number)
+    last, first = target.rpartition(".")[2], re.match(r"\d{2,7}(?![\w.])", text)
+    if target and first:
+        numbers.setdefault(last.casefold(), set()).add(first[0])
+    return numbers

@@ -1,0 +1,99 @@
+"""The words of an act by which it touches facts: the path of what was read or written, the commands that ran, an error."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from hermes_memory_bridge.hook_program.hook_event import HookEvent
+from hermes_memory_store.hosts.command_words import split_commands
+
+MOST_COMMAND, MOST_PATHS = 4_096, 4
+
+READERS = frozenset({"cat", "head", "tail", "less", "more", "bat", "ls", "dir", "tree"})
+"""Programs that say what stands in a file or a folder: the same as to read it."""
+
+SILENT = frozenset((
+    "cd", "pwd", "echo", "printf", "date", "whoami", "hostname", "uname", "which", "type", "wc", "du", "df", "stat", "file",
+    "find", "fd", "grep", "egrep", "rg", "ag", "sed", "awk", "cut", "sort", "uniq", "tr", "diff", "env", "export", "set", "true",
+    "false", "sleep", "clear", "history", "ps", "top", "id", "test", "jobs", "wait", "exit",
+))  # fmt: skip
+"""Programs with which nothing is at stake, be what they name what it may."""
+
+SILENT_GIT = frozenset((
+    "status", "log", "diff", "show", "branch", "fetch", "blame", "remote", "rev-parse", "ls-files", "stash", "add", "describe",
+    "reflog", "config",
+))  # fmt: skip
+
+USUAL_FOLDERS = frozenset((
+    "src", "app", "lib", "pkg", "cmd", "test", "tests", "doc", "docs", "data", "config", "scripts", "bin", "build", "dist",
+    "public", "static", "assets", "packages", "include", "vendor", "tools", "utils", "examples",
+))  # fmt: skip
+
+CHECK = re.compile(
+    r"\b(?:tests?|pytest|jest|vitest|mocha|rspec|phpunit|ctest|ruff|mypy|pyright|tsc|clippy|vet|fmt|format|analyze|check|\w*lint)\b"
+    r"|(?<!\S)(?:--version|--help|-h|-V)(?!\S)"
+)
+"""A command that only looks whether all is well."""
+
+ERROR_LINE = re.compile(
+    r"error|fail|fatal|denied|refused|not found|cannot|can't|unable|exception|forbidden|invalid|timed? ?out", re.I
+)
+
+MOST_ERROR_LINES = 6
+
+
+def find_path_words(paths: str, folder: str) -> str:
+    """Return the words of paths: each as a whole, with the folders that it lies in, and the name of each by itself."""
+    words: list[str] = []
+    for path in split_paths(paths, folder):
+        *folders, name = path.split("/")
+        words += [path, name, *("/".join(folders[:depth]) for depth in range(len(folders), 1, -1))]
+        words += [*folders, name.partition(".")[0]]
+    return " ".join(dict.fromkeys(words))
+
+
+def find_folder_words(paths: str, folder: str) -> str:
+    """Return the folders of paths by which a constraint on one of them is found, without those that any project has."""
+    folders = [
+        part for path in split_paths(paths, folder) for part in path.split("/")[:-1] if part not in USUAL_FOLDERS
+    ]
+    return " ".join(dict.fromkeys(f"{part}/" for part in folders))
+
+
+def split_paths(paths: str, folder: str) -> list[str]:
+    """Return paths below the folder that the host works in; what lies elsewhere is known by its last names."""
+    normal = [os.path.normpath(path.strip()).replace("\\", "/") for path in paths.splitlines()[:MOST_PATHS]]
+    below = [path.removeprefix(folder.rstrip("/") + "/") if folder else path for path in normal]
+    return ["/".join(path.split("/")[-3:]) if path.startswith("/") else path for path in below]
+
+
+def find_command_words(command: str, folder: str, *, failed: bool) -> str:
+    """Return the words of the commands with which something is at stake."""
+    words = []
+    for simple in (part.words for part in split_commands(command[:MOST_COMMAND], folder) if part.words):
+        program = simple[0].rpartition("/")[2]
+        if program in READERS:
+            words += [find_path_words(word, folder) for word in simple[1:] if not word.startswith("-")]
+        elif program not in SILENT and not (program == "git" and not SILENT_GIT.isdisjoint(simple[1:3])):
+            words += [program, *(part for word in simple[1:] for part in word.split())]
+        elif failed and program == "git":
+            words += [program, *simple[1:]]
+    return " ".join(dict.fromkeys(words))
+
+
+def find_error_lines(text: str) -> str:
+    """Return the lines of an output that say what went wrong; the last ones where none does."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Exit code")]
+    return "\n".join([line for line in lines if ERROR_LINE.search(line)][:MOST_ERROR_LINES] or lines[-3:])
+
+
+def find_written_lines(event: HookEvent) -> str:
+    """Return what an edit wrote: of a patch the lines that it adds."""
+    lines = event.call.splitlines()
+    is_patch = any(line.startswith(("*** ", "@@ ", "+++ ")) for line in lines)
+    return "\n".join(line[1:] for line in lines if line.startswith("+")) if is_patch else event.call
+
+
+def is_check(command: str) -> bool:
+    return CHECK.search(command) is not None
