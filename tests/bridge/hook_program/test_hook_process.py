@@ -401,6 +401,7 @@ def test_a_guard_asks_without_a_bridge_and_with_one_that_hangs(
     assert json.loads(hook("claude-code", "guard", PUSH).said) == {"hookSpecificOutput": expected}
     bridge = line_bridge(None)
     assert json.loads(hook("claude-code", "guard", PUSH).said) == {"hookSpecificOutput": expected}
+    assert bridge.heard.wait(BUSY_S)
     [line] = bridge.lines
     assert line["arguments"]["given"] == {"uids": [guarded], "tokens": 0, "kind": "guard"}
     assert records(store) == []
