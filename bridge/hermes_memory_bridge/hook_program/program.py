@@ -77,7 +77,6 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         os.write(1, format_host_answer(host, name, "").encode())
         return
     from hermes_memory_bridge.hook_program import host_payload, without_bridge
-    from hermes_memory_bridge.hook_program.bridge_exchange import ANSWERED, NO_BRIDGE, REFUSED, report_event
     from hermes_memory_bridge.wire.paths import BridgePaths
     from hermes_memory_store.hosts.capture_switch import may_capture
 
@@ -118,15 +117,20 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         stop.is_settled = True
         host_input.drain()
         return
+    reason = without_bridge.ask_guards(paths.store, event) if name == "guard" else ""
     if name == "guard":
-        reason = without_bridge.ask_guards(paths.store, event)
         stop.answer(reason)
         stop.is_settled = True
         log.note(f"guards: {reason or 'none'}")
-        if reason:
-            event.pids = tuple(host_payload.list_hook_ancestors())
-            report_event(paths, event.to_wire(), log.began)
         host_input.drain()
+        if not reason:
+            return
+        event.pids = tuple(host_payload.list_hook_ancestors())
+    # Here, not above: most calls of tools end before a bridge is asked.
+    from hermes_memory_bridge.hook_program.bridge_exchange import ANSWERED, NO_BRIDGE, REFUSED, report_event
+
+    if reason:
+        report_event(paths, event.to_wire(), log.began)
         return
     is_start = without_bridge.is_start(event.host, name)
     wait_s = 0.0 if event.is_silent else WAITS_S["start"] if is_start else WAITS_S.get(name, WAIT_S)
