@@ -357,7 +357,7 @@ def capture_turn(call: Call, record: dict[str, Any], key: str) -> None:
         call("memory_tick", {"turn": record["turn"], "message": user[:20_000], "session_id": session}, f"{key}-tick")
     except CallRefused as refused:
         log.debug("hermes-memory: a turn was not counted: %s", refused)
-    for role, text in (("user", user), ("assistant", str(record["assistant"]))):
+    for role, text in (("user", user), ("assistant", str(record["assistant"])), ("tool", str(record.get("tool", "")))):
         for number, start in enumerate(range(0, len(text), LONGEST_TURN)):
             part = text[start : start + LONGEST_TURN]
             if not part.strip():

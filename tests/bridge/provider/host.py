@@ -115,6 +115,9 @@ class StandIn:
     def on_pre_compress(self, messages):
         return self.provider.on_pre_compress(messages)
 
+    def on_delegation(self, task, result, **kwargs):
+        self.provider.on_delegation(task, result, **kwargs)
+
     def shutdown_all(self):
         self.pool.shutdown()
         self.provider.shutdown()
@@ -152,6 +155,11 @@ def loaded():
 
 warnings = []
 
+OF_THE_PROVIDER = (
+    *("is_available", "get_status_config", "name", "post_setup", "backup_paths", "recall_status"),
+    *("initialize_for_inspection", "pre_compress_checkpoint_api_version"),
+)
+
 
 def carry_out(host, command):
     """One command; what came of it, and the milliseconds of its hook."""
@@ -175,10 +183,19 @@ def carry_out(host, command):
         return warnings, 0.0
     if name == "initialize_all":
         given["kwargs"]["warning_callback"] = warnings.append
+    if name == "checkpoint":  # as hosts of the second version of checkpoints do
+        try:
+            return host.provider.on_pre_compress(given["messages"], require_checkpoint=True), 0.0
+        except RuntimeError as error:
+            return f"refused: {error}", 0.0
+    if name == "inspect":  # a provider of its own, which never was one of an agent
+        other = loaded()
+        other.initialize_for_inspection("s0", hermes_home=HOME)
+        return [other.system_prompt_block(), len(other.get_tool_schemas()), threading.active_count()], 0.0
     if name == "waiting":
         # The host process has no other threads of interest: what the worker still has to deliver.
         return host.provider._worker.outbox.has_records, 0.0
-    target = host.provider if name in ("is_available", "get_status_config", "name", "post_setup") else host.manager
+    target = host.provider if name in OF_THE_PROVIDER else host.manager
     begun = time.perf_counter()
     found = getattr(target, name)
     result = found(*given.get("args", []), **given.get("kwargs", {})) if callable(found) else found
