@@ -56,6 +56,7 @@ from hermes_memory_store.find.ranking import (
     Candidate,
     TurnRanking,
     add_session_scores,
+    best_keys,
     inverse_document_frequency,
     rank_question,
     spread_scores,
@@ -686,7 +687,8 @@ class Turns:
         without the index from the turns themselves."""
         if is_index_usable(self._db.conn, TURNS):
             try:
-                return self._score_by_index(look, low, high, total, hits_sql)
+                with self._db.snapshot():
+                    return self._score_by_index(look, low, high, total, hits_sql)
             except (errors.StoreError, *SQLITE_FAILURES) as error:
                 note_index_trouble(self._db.conn, TURNS, error)
         hits = scan_turns(self._db, look, low, high)
@@ -742,9 +744,8 @@ class Turns:
     def _best(
         self, scores: Mapping[int, float], most: int, is_wanted: Callable[[Sequence[Any]], bool]
     ) -> dict[int, tuple[tuple[Any, ...], int | None]]:
-        order = sorted(scores, key=lambda key: (-scores[key], -key))
         best: dict[int, tuple[tuple[Any, ...], int | None]] = {}
-        for some in in_chunks(order, most):
+        for some in in_chunks(best_keys(scores), most):
             for *row, session_id in self._rows(some):
                 if is_wanted(row):
                     best[row[0]] = (tuple(row), session_id)
@@ -781,8 +782,7 @@ def to_turn_filter(
 
 def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: int) -> dict[int, float]:
     """Return the best of these and their neighbours, which need not share a word: an answer follows its question."""
-    spreading = spread_scores(scores)
-    best = sorted(spreading, key=lambda key: (-spreading[key], -key))[:most]
+    best = best_keys(spread_scores(scores))[:most]
     beside = {key + step for key in best for step in (*NEIGHBOUR_SHARE, *(-distance for distance in NEIGHBOUR_SHARE))}
     return spread_scores({key: scores.get(key, 0.0) for key in {*best, *beside} if low <= key <= high})
 

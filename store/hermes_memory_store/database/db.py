@@ -136,7 +136,7 @@ class Db:
 
     def find_altered(self, keys: Sequence[int]) -> set[int]:
         """Return which of these facts are not what the journal says was written: no model may be given them."""
-        return find_altered_facts(self.kept_rows(), keys)
+        return find_altered_facts(self.kept_rows(), keys) if keys else set()
 
     def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
         with self.lock, translate_sqlite_errors(self.path):

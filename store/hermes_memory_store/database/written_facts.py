@@ -7,6 +7,7 @@ imports nothing, since hooks without a bridge run it too.
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,8 +93,10 @@ def fold_written(rows: Sequence[tuple[Any, ...]]) -> dict[bytes, dict[str, Any]]
     return folded
 
 
+@lru_cache(maxsize=2048)
 def parse_words(text: str | None) -> dict[str, Any]:
-    """Return the words of a journal row; none for damaged text, which the chain reveals."""
+    """Return the words of a journal row, which are kept, since each answer reads them again; none for damaged text, which the
+    chain reveals."""
     try:
         words = json.loads(text or "{}")
     except (ValueError, RecursionError):

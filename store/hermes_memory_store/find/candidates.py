@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hermes_memory_store.context.given import Nearest, RankReason
+from hermes_memory_store.context.given import Nearest
 from hermes_memory_store.database.written_facts import describe_doubt
 from hermes_memory_store.find.query_syntax import split_host_filter
 from hermes_memory_store.find.ranking import TurnRanking, text_terms
@@ -56,7 +56,8 @@ class RecallCandidate:
     """Of a fact the candidate turns that it was written from, of a turn the candidate facts written from it."""
     score: float = 0.0
     """From 0 to 1 for the best: see `score_candidates`."""
-    reasons: tuple[RankReason, ...] = ()
+    reasons: tuple[tuple[str, float], ...] = ()
+    """As those of `GivenItem`."""
     marked: MarkedFact | None = None
     """The fact with the label of its branch, where branches count."""
 

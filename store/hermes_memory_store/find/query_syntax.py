@@ -141,6 +141,8 @@ def split_filter_values(name: str, text: str) -> list[str]:
 
 def to_fact_filter(filters: dict[str, list[str]], theme: str | None, now: Millis) -> FactFilter:
     """Convert the filters of a line, each with its values, to a fact filter."""
+    if not filters:
+        return FactFilter(theme=theme)
 
     def words_of(name: str) -> list[Any]:
         return [parse_filter_word(name, value) for value in filters.get(name, ())]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from hermes_memory_store.find.query_terms import MEANT, add_synonyms, to_query_terms
+from hermes_memory_store.find.query_terms import MEANT, QueryTerms, add_synonyms, to_query_terms
 from hermes_memory_store.find.ranking import TermMatches, text_terms
 from hermes_memory_store.find.touched_facts import is_common_word
 from hermes_memory_store.language.typos import find_corrections, is_correctable
@@ -26,6 +26,8 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
     words = range(len(look.words))  # what several of them mean comes behind them
     add_synonyms(look)
     pairs = [(text_terms(target), text_terms(content)) for target, content in texts]
+    if has_enough(look, words, pairs):
+        return True
     known = {term for pair in pairs for terms in pair for term in terms}
 
     def find_beginnings(start: str) -> list[str]:
@@ -38,6 +40,14 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
         if known.isdisjoint(word.terms) and is_correctable(word.text):
             for term in find_corrections(word.text, find_beginnings, find_known):
                 word.add((term,), MEANT)
+    return has_enough(look, words, pairs)
+
+
+def has_enough(look: QueryTerms, words: range, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> bool:
+    """Check whether one of some targets and contents, by their terms, has enough of a question.
+
+    :param words: places of those that it must not lack
+    """
     matches = TermMatches(look.words)
     weights = [COMMON if is_common_word(word) else 1.0 for word in look.words]
     for target, content in pairs:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -280,14 +280,20 @@ def add_session_scores(
 
 def spread_scores(scores: Mapping[int, float]) -> dict[int, float]:
     """Add the scores lent by neighbours by number, before their text is known."""
-    total = dict(scores)
-    for distance, share in NEIGHBOUR_SHARE.items():
-        for key, score in scores.items():
-            other = key + distance
-            if other in total:
-                total[other] += share * score
-                total[key] += share * scores[other]
-    return total
+    near, far = NEIGHBOUR_SHARE.values()
+    score = scores.get
+    return {
+        key: own
+        + near * (score(key - 1, 0.0) + score(key + 1, 0.0))
+        + far * (score(key - 2, 0.0) + score(key + 2, 0.0))
+        for key, own in scores.items()
+    }
+
+
+def best_keys(scores: Mapping[int, float], without: Collection[int] = ()) -> list[int]:
+    """Return the keys by falling score, the newest first of those that score alike."""
+    newest = sorted(scores.keys() - without if without else scores, reverse=True)
+    return sorted(newest, key=scores.__getitem__, reverse=True)
 
 
 def inverse_document_frequency(documents: float, total: float) -> float:

@@ -10,6 +10,8 @@ import heapq
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import starmap
 from statistics import fmean
 
 from hermes_memory_store.clock import Clock, format_iso_time
@@ -203,7 +205,8 @@ class Recall:
             sources = tuple(source.uid for source in candidate.beside) if fact is not None else ()
             tokens = count_tokens(f"{MARK}{line}\n")
             mark = None if marked is None else marked.mark
-            return GivenItem(line, tokens, candidate.score, fact, turn, candidate.reasons, sources, mark)
+            reasons = tuple(starmap(RankReason, candidate.reasons))
+            return GivenItem(line, tokens, candidate.score, fact, turn, reasons, sources, mark)
 
         return to_item
 
@@ -244,6 +247,7 @@ def list_session_hits(host_sessions: HostSessions, turns: Iterable[Turn | None],
     return [*hits.values()]
 
 
+@lru_cache(maxsize=64)
 def is_plain_question(question: str) -> bool:
     """Check whether a line has words alone: no filter, no phrase, nothing excluded."""
     try:
@@ -286,10 +290,10 @@ def score_candidates(candidates: Sequence[RecallCandidate]) -> list[RecallCandid
     for at, candidate in enumerate(candidates):
         parts = (("words", words[at]), ("beside", beside[at]), ("meaning", meaning[at]))
         candidate.score = total[at] * shares[at] / best
-        candidate.reasons = tuple(RankReason(name, value * shares[at] / best) for name, value in parts if value > 0)
+        candidate.reasons = tuple((name, value * shares[at] / best) for name, value in parts if value > 0)
         if candidate.is_exact:  # none with less than the best score of all, in the order of the search
             candidate.score = 1.0
-            candidate.reasons = (RankReason("every word", 1.0), *candidate.reasons)
+            candidate.reasons = (("every word", 1.0), *candidate.reasons)
     return sorted(candidates, key=lambda candidate: (not candidate.is_exact, -candidate.score))
 
 
@@ -305,7 +309,7 @@ def lower_by_branch(candidates: Sequence[RecallCandidate], facts: MarkedFacts) -
         if candidate.marked is not None and candidate.marked.is_lowered:
             reduction = candidate.score * (1 - LOWERED_SCORE)
             candidate.score -= reduction
-            candidate.reasons = (*candidate.reasons, RankReason("branch", -reduction))
+            candidate.reasons = (*candidate.reasons, ("branch", -reduction))
     return sorted(shown, key=lambda candidate: (not candidate.is_exact, -candidate.score))
 
 

@@ -7,7 +7,7 @@ tier and type (see `items/fulltext.py`). Then a few hundred candidates are ranke
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
@@ -41,6 +41,7 @@ from hermes_memory_store.find.query_terms import (
 )
 from hermes_memory_store.find.ranking import (
     Candidate,
+    best_keys,
     inverse_document_frequency,
     rank_exact,
     rank_question,
@@ -216,7 +217,8 @@ class Search:
         question = " ".join(query.words)
         if is_index_usable(self._db.conn, FACTS):
             try:
-                return self._find_facts(look, within, limit, question, most_ranked)
+                with self._db.snapshot():
+                    return self._find_facts(look, within, limit, question, most_ranked)
             except (errors.StoreError, *SQLITE_FAILURES) as error:
                 note_index_trouble(self._db.conn, FACTS, error)
         # The terms that the index may have added to the words before it failed are part of the question all the same.
@@ -489,12 +491,6 @@ def sum_scores(postings: Sequence[TermPostings]) -> dict[int, float]:
         for key, weight in hits.near.items():
             scores[key] = scores.get(key, 0.0) + weight
     return scores
-
-
-def best_keys(scores: Mapping[int, float], without: Collection[int] = ()) -> list[int]:
-    """Return the keys by falling score, the newest first of those that score alike."""
-    newest = sorted(scores.keys() - without if without else scores, reverse=True)
-    return sorted(newest, key=scores.__getitem__, reverse=True)
 
 
 def any_facet(facets: Any) -> str:

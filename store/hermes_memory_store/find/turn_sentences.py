@@ -60,9 +60,10 @@ def find_best_sentences(
 
     :param most: tokens, for what stands around it
     """
+    whole = " ".join(text.split())
+    if len(whole) <= MOST_GIVEN_CHARS and count(whole) <= most:
+        return whole
     sentences = [" ".join(sentence.split()) for sentence in SENTENCE_ENDS.split(text) if sentence.strip()]
-    if not sentences:
-        return ""
     terms = frozenset(question_terms)
     best = max(
         range(len(sentences)), key=lambda at: (len(terms.intersection(text_terms(sentences[at]))), len(sentences[at]))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field, replace
+from functools import lru_cache
 from pathlib import PurePath
 from time import monotonic
 from typing import Any
@@ -103,6 +104,13 @@ class PortableOrigin:
     """The project as `project_words` describes it."""
 
 
+@lru_cache(maxsize=2048)
+def add_origin_detail(origin: Origin, detail: str) -> Origin:
+    """Return the origin of a fact, with what `format_origin_detail` made of the rest of it."""
+    words = {name: value for name, value in parse_words(detail).items() if name in DETAILS}
+    return replace(origin, **words | {"turns": tuple(words.get("turns", ()))})
+
+
 @contextmanager
 def attribute_changes(origin: Origin) -> Iterator[None]:
     """Attribute every change within the block to this origin, in any store; a write may still name its own."""
@@ -176,10 +184,7 @@ class OriginRows:
         if origin is None:
             self._load(key)
             origin = self._known.get(key, UNKNOWN_ORIGIN)
-        if detail is None:
-            return origin
-        words = {name: value for name, value in parse_words(detail).items() if name in DETAILS}
-        return replace(origin, **words | {"turns": tuple(words.get("turns", ()))})
+        return origin if detail is None else add_origin_detail(origin, detail)
 
     def complete(self, origin: Origin | None, session: Session | None) -> Origin:
         """Return the origin, the current one unless given, with what its session adds: its names, client and project."""
