@@ -35,12 +35,6 @@ RECENCY = 0.1
 SATURATION, LENGTH = 1.2, 0.4
 """BM25's k1 and b, for facts of a sentence."""
 
-RARITY = 1.2
-"""Power of a word's rarity: of few words in a sentence, the rare one decides more than BM25 says."""
-
-COVERAGE = 0.1
-"""What each further asked word that is found adds to the whole, in a question."""
-
 NEIGHBOUR_SHARE = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
 together is about the same thing."""
@@ -161,7 +155,6 @@ def rank_question(
         return []
     for candidate in candidates:
         candidate.tokenize()
-    rarity = [weight**RARITY for weight in rarity]
     average = max(1.0, sum(len(candidate.in_content) for candidate in candidates) / len(candidates))
     fits = TermMatches(look.words)
     scores = {candidate.id: bm25_score(candidate, fits, rarity, average) for candidate in candidates}
@@ -198,9 +191,9 @@ class TermMatches:
                 self.phrases.setdefault(phrase[0], []).append((phrase, at, fit))
 
     def of(self, terms: Sequence[str]) -> list[tuple[int, float]]:
-        """Return every match of a text's terms, in their order."""
+        """Return the matches of a text's terms, each term once."""
         by_term = self.known
-        matches = [fit for term in terms if term in by_term for fit in by_term[term]]
+        matches = [fit for term in sorted(by_term.keys() & terms) for fit in by_term[term]]
         if self.phrases and not self.phrases.keys().isdisjoint(terms):
             terms = tuple(terms)
             matches += [
@@ -213,7 +206,7 @@ class TermMatches:
 
 
 def bm25_score(candidate: Candidate, fits: TermMatches, rarity: Sequence[float], average: float) -> float:
-    """Return the BM25 score over the query words; target words are weighted, and more matched words score higher."""
+    """Return the BM25 score over the query words; target words are weighted."""
     often: dict[int, float] = {}
     for at, fit in fits.of(candidate.in_content):
         often[at] = often.get(at, 0.0) + fit
@@ -225,8 +218,7 @@ def bm25_score(candidate: Candidate, fits: TermMatches, rarity: Sequence[float],
     if not often:
         return 0.0
     dampened = SATURATION * (1 - LENGTH + LENGTH * len(candidate.in_content) / average)
-    total = sum(rarity[at] * count * (SATURATION + 1) / (count + dampened) for at, count in often.items())
-    return total * (1 + COVERAGE * (len(often) - 1))
+    return sum(rarity[at] * count * (SATURATION + 1) / (count + dampened) for at, count in often.items())
 
 
 def add_neighbour_scores(scores: Mapping[int, float], among: Sequence[Candidate]) -> dict[int, float]:
