@@ -171,6 +171,11 @@ def cut_message(text: str) -> str:
     return f"{text[:most]}\n[cut off: {len(text) - most:,} more characters were not captured]"
 
 
+def is_fork(event: HookEvent) -> bool:
+    """Check whether a subagent starts that has all that its session has before it."""
+    return event.event == "start" and bool(event.agent) and event.source == "fork"
+
+
 def parse_given(document: dict[str, Any]) -> dict[str, Any]:
     uids, tokens, kind = document.get("uids"), document.get("tokens"), document.get("kind")
     return {

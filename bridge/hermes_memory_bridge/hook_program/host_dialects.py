@@ -51,7 +51,7 @@ ASKING_FORMS = (PERMISSION, TOP_PERMISSION)
 
 FIELDS = {
     "session": ("session_id", "sessionId", "sessionID", "conversation_id", "taskId", "session"),
-    "source": ("source",),
+    "source": ("source", "agent_type"),
     "turn": ("prompt_id", "turn_id", "turnId", "generation_id", "messageID", "message_id", "turn"),
     "folder": ("cwd", "working_dir", "directory", "folder", "workspace_roots", "workspaceRoots"),
     "transcript": ("transcript_path", "transcriptPath", "transcript"),

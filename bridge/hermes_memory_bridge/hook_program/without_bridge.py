@@ -7,7 +7,7 @@ import os
 import signal
 import time
 
-from hermes_memory_bridge.hook_program.hook_event import HookEvent
+from hermes_memory_bridge.hook_program.hook_event import HookEvent, is_fork
 from hermes_memory_bridge.hook_program.host_dialects import ASKING_FORMS, format_host_answer
 from hermes_memory_store.context.fence import to_shown_line
 from hermes_memory_store.hosts import waiting_records
@@ -45,7 +45,7 @@ def read_own_answer(store: str, event: HookEvent) -> tuple[str, str, dict[str, A
     """
     nothing = "", "", None
     is_late = event.event == "start" and "late starts" in load_host(event.host).get("habits", ())
-    if event.event not in ("start", "prompt") or is_late:
+    if event.event not in ("start", "prompt") or is_late or is_fork(event):
         return nothing
     given = find_given(store, event)
     if event.event == "prompt" and given is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hermes_memory_bridge.hook_program.hook_event import is_fork
 from hermes_memory_bridge.hook_service.giving import Giving, fit_givings
 from hermes_memory_bridge.hook_service.hook_moment import (
     HookMoment,
@@ -56,7 +57,7 @@ def choose_event_givings(store: Store, sessions: HookSessions, moment: HookMomen
 def is_unheard_start(moment: HookMoment, host_session: HostSession | None) -> bool:
     """Check whether what this start would give reaches no model, or was given by the first prompt already."""
     event = moment.event
-    if event.host in LATE_STARTS or (event.source == "compact" and event.host in DEAF_COMPACT_STARTS):
+    if is_fork(event) or event.host in LATE_STARTS or (event.source == "compact" and event.host in DEAF_COMPACT_STARTS):
         return True
     return is_beside_prompt(moment, host_session)
 

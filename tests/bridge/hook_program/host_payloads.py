@@ -53,6 +53,8 @@ CASES = [
          {"session": "c-1", "source": "compact"}, nested("SessionStart")),
     Case("claude-code", "start", CLAUDE | {"hook_event_name": "SubagentStart", "agent_id": "a1", "agent_type": "Explore"},
          {"session": "c-1", "source": "", "agent": "a1"}, nested("SubagentStart")),
+    Case("claude-code", "start", CLAUDE | {"hook_event_name": "SubagentStart", "agent_id": "a1", "agent_type": "fork"},
+         {"source": "fork", "agent": "a1"}, nested("SubagentStart")),
     Case("claude-code", "prompt", CLAUDE | {"hook_event_name": "UserPromptSubmit", "prompt_id": "t-1", "prompt": "Which port?"},
          {"turn": "t-1", "text": "Which port?"}, nested("UserPromptSubmit")),
     Case("claude-code", "compacting", CLAUDE | {"hook_event_name": "PreCompact", "trigger": "auto", "custom_instructions": None},

@@ -157,6 +157,8 @@ def test_a_resumed_session_is_given_what_is_new_and_a_subagent_all_of_it_once(st
         give_and_leave(store, HookEvent("codex", "start", session="s-1", agent="a-1", folder="/w")) for _ in range(2)
     ]
     assert [text.count("\n| ") for text in of_agent] == [2, 0]
+    fork = HookEvent("claude-code", "start", session="s-1", agent="a-2", source="fork", folder="/w")
+    assert give_and_leave(store, fork) == ""
     assert give_and_leave(store, HookEvent("codex", "start", session="s-1", source="resume", folder="/w")) == ""
 
 

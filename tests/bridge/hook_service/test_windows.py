@@ -152,6 +152,7 @@ def test_a_subagent_is_given_the_facts_once_and_what_changed_since_when_it_goes_
             assert {len(store.host_sessions.given_facts(one)) for one in rows.values()} == {2}
             store.facts.write("default", "V[port]: 5433")
         assert send_event(places, "start", agent="a1").splitlines()[1:] == ["| V[port]: 5433"]
+        assert send_event(places, "start", agent="a3", source="fork") == ""  # it has what its session has
         assert "C[db.id]" in send_event(places, "start", source="compact")
 
 
