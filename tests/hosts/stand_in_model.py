@@ -120,7 +120,8 @@ def to_call(request: ModelRequest, rule: Rule) -> tuple[OfferedTool | None, dict
     A host that only names its tools in a text has one tool that calls them.
     """
     offered = {tool.name: tool for tool in request.tools}
-    found = next((tool for name, tool in offered.items() if name.endswith(rule.tool)), None)
+    ending = (tool for name, tool in offered.items() if name.endswith(rule.tool))
+    found = offered.get(rule.tool) or next(ending, None)  # `write` is a host's own tool, not `memory_write`
     named = re.search(rf"\b[\w-]+{rule.tool}\b", request.text)
     if found is None and named and "tool_call" in offered:
         return offered["tool_call"], {"name": named.group(), "arguments": rule.arguments}

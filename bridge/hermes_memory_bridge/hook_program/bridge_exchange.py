@@ -27,6 +27,9 @@ REFUSED = "refused"
 UNANSWERED = "unanswered"
 """Somebody listens, and the answer did not come in time: what the bridge made of the line is unknown."""
 
+UNSENT = "unsent"
+"""Somebody listens, and did not take the line in time."""
+
 FOREIGN = "foreign"
 """The socket is not this user's own; nothing was sent."""
 
@@ -44,12 +47,14 @@ def report_event(paths: BridgePaths, event: dict[str, Any], deadline: float) -> 
     except (FileNotFoundError, NotADirectoryError, ConnectionError) as error:
         return NO_BRIDGE, str(error), ""
     except OSError as error:
-        return UNANSWERED, str(error), ""
+        return UNSENT, str(error), ""
+    outcome = UNSENT
     try:
         bridge.sendall(encode_message({**GREETING, "command": "hook", "arguments": event}))
+        outcome = UNANSWERED
         line = read_line(bridge, deadline)
     except OSError as error:
-        return UNANSWERED, str(error) or type(error).__name__, ""
+        return outcome, str(error) or type(error).__name__, ""
     finally:
         bridge.close()
     answer = parse_whole_object(line.decode("utf-8", "replace"))

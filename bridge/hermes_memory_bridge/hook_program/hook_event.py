@@ -96,6 +96,8 @@ class HookEvent:
     """Whether what this host's hooks bring might be kept when the hook ran; of a tool, whether it might be heard."""
     is_silent = False
     """Whether the hook is there to hear alone, so that nothing is given by it."""
+    keeps = False
+    """Whether what a tool did might be kept when the hook ran."""
     given: dict[str, Any] | None = None
     """What the hook gave by itself, without a bridge: `uids`, `tokens` and `kind`."""
 

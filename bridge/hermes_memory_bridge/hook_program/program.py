@@ -80,6 +80,9 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     from hermes_memory_bridge.wire.paths import BridgePaths
     from hermes_memory_store.hosts.capture_switch import may_capture
 
+    if name in ("tool", "guard"):  # before any process is made that must not import
+        from hermes_memory_bridge.hook_program import tool_acts  # noqa: F401
+
     at, pids, paths = (
         time.time_ns() // 1_000_000,
         [] if name == "guard" else host_payload.list_hook_ancestors(),
@@ -97,6 +100,11 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         host_event.capture = name != "guard" and (
             may_capture(paths.store, host_event.host, host_event.folder, of_tools=name == "tool").allowed
         )
+        host_event.keeps = (
+            name == "tool"
+            and bool(host_event.act)
+            and may_capture(paths.store, "", host_event.folder, of_actions=True).allowed
+        )
         return host_event
 
     stop = without_bridge.HardStop(host, name, log.began, find_event)
@@ -110,8 +118,7 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     if is_unheard:
         event.text = ""  # what it did stands in other fields
         event.call = event.call if event.act == "edit" and not event.is_silent else ""
-        is_wanted = not event.is_silent or may_capture(paths.store, "", event.folder, of_actions=True).allowed
-        is_unheard = not (event.act and is_wanted)
+        is_unheard = not (event.act and (event.keeps or not event.is_silent))
     if is_unheard or (host, event.host) == ("claude-code", "vscode"):  # which reads these hooks beside its own
         stop.answer("")
         stop.is_settled = True
@@ -127,7 +134,7 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
             return
         event.pids = tuple(host_payload.list_hook_ancestors())
     # Here, not above: most calls of tools end before a bridge is asked.
-    from hermes_memory_bridge.hook_program.bridge_exchange import ANSWERED, NO_BRIDGE, REFUSED, report_event
+    from hermes_memory_bridge.hook_program.bridge_exchange import ANSWERED, NO_BRIDGE, REFUSED, UNSENT, report_event
 
     if reason:
         report_event(paths, event.to_wire(), log.began)
@@ -136,9 +143,12 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     wait_s = 0.0 if event.is_silent else WAITS_S["start"] if is_start else WAITS_S.get(name, WAIT_S)
     outcome, answer, notice = report_event(paths, event.to_wire(), log.began + wait_s)
     log.note(f"{outcome} {'' if outcome == ANSWERED else answer}")
-    if outcome == ANSWERED or name == "tool":  # what no bridge hears of a tool is of no use later
-        stop.is_settled = True
+    if outcome == ANSWERED or name == "tool":
+        stop.is_settled = outcome not in (NO_BRIDGE, UNSENT) or not without_bridge.needs_record(event)
         stop.answer(answer if outcome == ANSWERED else "", notice)
+        if not stop.is_settled:
+            without_bridge.leave_record(paths.store, event)
+            stop.is_settled = True
         host_input.drain()
         return
     giving = None

@@ -144,18 +144,19 @@ def find_given_by_bridge(store: str, event: HookEvent) -> set[str] | None:
 def needs_record(event: HookEvent) -> bool:
     """Check whether an event that no bridge took must wait: to be kept, as the record of what was given, or of a pause.
 
-    A transcript is read up to the times of which nobody has told that nothing might be kept. What a tool returned never waits.
+    A transcript is read up to the times of which nobody has told that nothing might be kept. What a tool did waits where it may
+    be kept, what it returned never does.
     """
     if event.event in ("tool", "guard"):
-        return False
+        return event.keeps
     return event.capture or event.given is not None or event.event in ("start", "end") or bool(event.transcript)
 
 
 def leave_record(store: str, event: HookEvent) -> bool:
     """Leave an event on disk for the next bridge. Without the permission to keep what is said, its text is left out."""
     record = event.to_wire()
-    if not event.capture:
-        record["text"] = ""
+    if not event.capture or event.event == "tool":
+        record["text"] = record["call"] = ""
     return waiting_records.append(store, record)
 
 

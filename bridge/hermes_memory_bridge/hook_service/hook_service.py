@@ -188,8 +188,11 @@ class HookService:
         if look.done():
             digests.note_said(look.result(), place)
 
-    async def keep_act(self, event: HookEvent) -> None:
-        """Keep what a tool did, where the person said yes to that; of a subagent's as of its messages."""
+    async def keep_act(self, event: HookEvent, *, is_waiting: bool = False) -> None:
+        """Keep what a tool did, where the person said yes to that; of a subagent's as of its messages.
+
+        :param is_waiting: whether it waited on disk, with what is brought in in its turn
+        """
         folder, path = parse_folder(event.folder) or "", str(self.worker.path)
         if not event.act or not event.session or not may_capture(path, "", folder, of_actions=True).allowed:
             return
@@ -210,8 +213,9 @@ class HookService:
 
         look = run_in_daemon_thread(find_actions)
         await asyncio.wait([look], timeout=LOOK_S)
-        await self.turns.settle(event.host, moment.name)
-        await self.waiting.settle()
+        if not is_waiting:
+            await self.turns.settle(event.host, moment.name)
+            await self.waiting.settle()
         if look.done() and look.result():
             await self.worker.write(lambda store: record_actions(store, self.sessions, moment, look.result()))
 
@@ -234,6 +238,9 @@ class HookService:
             moment = replace(await self.to_moment(event, find_host_process(event.pids)), transcript_size=0)
         except (StoreError, ValueError) as error:
             log.warning("a record of a hook is dropped: %s", error)
+            return
+        if event.event == "tool":
+            await self.keep_act(event, is_waiting=True)
             return
         giving_record = event.given
 

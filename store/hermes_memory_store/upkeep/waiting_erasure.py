@@ -56,6 +56,6 @@ def erase_messages_from_waiting(
     def is_erased(record: dict[str, Any]) -> bool:
         at = record.get("at")
         is_old = not isinstance(at, int) or at <= before
-        return is_old and bool(record.get("text")) and find_theme(record) == theme
+        return is_old and bool(record.get("text") or record.get("subject")) and find_theme(record) == theme
 
     return erase_matching(store_path, is_erased)

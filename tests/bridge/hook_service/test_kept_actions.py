@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -344,13 +345,50 @@ def session_name(db: Path) -> str:
         return str(host_session.session)
 
 
-def test_what_no_bridge_hears_is_left_to_the_backfill(allowed: Path, shop: Path, tmp_path: Path) -> None:
+def test_what_no_bridge_hears_waits_without_what_was_returned_and_is_kept_by_the_next(
+    allowed: Path, shop: Path, tmp_path: Path
+) -> None:
     paths = BridgePaths.of(allowed)
-    assert tell(paths, ran(shop)).returncode == 0
-    assert files_with(allowed.parent, "make check") == []
+    for _ in range(2):
+        assert tell(paths, ran(shop)).returncode == 0
+    tell(paths, edited(shop, "app.py", tool_response={"originalFile": "the lighthouse"}))
+    assert kept(allowed) == []
+    assert files_with(allowed.parent, "lighthouse") == []
+    with bridge(allowed):
+        wait_for(allowed, 2)
+        until(lambda: not files_with(allowed.parent / "memory.db.waiting", "make"), "the end of what waited")
     write_claude(tmp_path, shop, ran(shop))
     with Store.open(allowed) as store:
-        assert bring(store, tmp_path).actions == 1
+        assert bring(store, tmp_path).actions == 0
+    assert [one.what for one in kept(allowed)] == ["make check", "app.py"]
+
+
+def test_what_a_bridge_that_hangs_does_not_take_waits(allowed: Path, shop: Path) -> None:
+    allow_capture(allowed, "claude-code", True, of_tools=True)
+    long = "\u00fc" * 200_000  # more than a socket holds
+    with bridge(allowed) as places:
+        process = int(Path(places.pid).read_text().split()[0])
+        os.kill(process, signal.SIGSTOP)
+        try:
+            words = [sys.executable, "-c", RUN, "claude-code", "tool", "--db", places.store]
+            said, home = json.dumps(ran(shop, error=f"Exit code 2\n{long}")).encode(), environment(allowed.parent)
+            subprocess.run(words, input=said, check=True, env=home, timeout=PATIENCE_S)
+            until(lambda: files_with(allowed.parent / "memory.db.waiting", "make check"), "what waits")
+        finally:
+            os.kill(process, signal.SIGCONT)
+        send_event(places, "start", session=ID.format(2), folder=str(shop))
+        wait_for(allowed, 1)
+    assert [one.what for one in kept(allowed)] == ["make check"]
+
+
+def test_a_no_between_a_hook_and_the_next_bridge_holds(allowed: Path, shop: Path) -> None:
+    tell(BridgePaths.of(allowed), ran(shop))
+    with open_capture_switch(allowed) as switch:
+        switch.actions = False
+    with bridge(allowed) as places:
+        until(lambda: not files_with(allowed.parent, "make check"), "the end of what waited")
+        send_event(places, "turn", session=ID.format(1), folder=str(shop))
+    assert kept(allowed) == []
 
 
 def test_what_a_hook_brought_expires_after_ninety_days_and_goes_with_a_purge(allowed: Path, shop: Path) -> None:

@@ -16,11 +16,17 @@ class ClaudeProgram(HostProgram):
     name = "claude-code"
     own_records = (".claude", ".claude.json")
 
+    may_act = False
+
+    def allow_acts(self) -> None:
+        self.may_act = True
+
     def prepare(self) -> None:
         edit_json(self.home.home / ".claude.json", hasCompletedOnboarding=True)
 
     def command(self, prompt: str, *, resumed: bool) -> Sequence[str]:
         options = ["--model", "claude-opus-4-8", *self.allowance("--allowedTools", f"mcp__{SERVER}")]
+        options += ["--allowedTools", "Bash,Read,Edit,Write"] if self.may_act else []
         return ["claude", "-p", prompt, *options, *(["--continue"] if resumed else [])]
 
     def variables(self) -> dict[str, str]:

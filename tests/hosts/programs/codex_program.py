@@ -40,6 +40,10 @@ class CodexProgram(HostProgram):
         names = {"url": self.model.url, "shop": self.home.shop, "garden": self.home.garden, "limit": COMPACTS_AT}
         file.write_text(CONFIG.format(**names))
 
+    def allow_acts(self) -> None:
+        file = self.home.home / ".codex" / "config.toml"
+        file.write_text(file.read_text().replace('"read-only"', '"danger-full-access"'))
+
     def command(self, prompt: str, *, resumed: bool) -> Sequence[str]:
         return ["codex", "exec", *(["resume", "--last"] if resumed else []), prompt]
 

@@ -66,6 +66,9 @@ class HostProgram(ABC):
         """Return the options that make the host ask nothing; none where it is started as a person would."""
         return () if self.is_asking else options
 
+    def allow_acts(self) -> None:  # noqa: B027 - most hosts need no more
+        """Let the host's own tools run and edit without a question, where `allowance` does not yet."""
+
     def variables(self) -> dict[str, str]:
         """Return the variables the host needs besides those of the home."""
         return {}
