@@ -248,7 +248,8 @@ class HookService:
             if not giving_record:
                 return []
             facts = tuple(store.facts.by_uids(giving_record["uids"]).values())
-            return [Giving(giving_record["kind"], facts, tuple(fact.notation for fact in facts))]
+            is_guard = event.event == "guard"  # what the person is asked about is no text of the model
+            return [Giving(giving_record["kind"], facts, () if is_guard else tuple(fact.notation for fact in facts))]
 
         await self.worker.write(lambda store: record_event(store, self.sessions, moment, find_givings(store)))
         if moment.may_capture:

@@ -159,3 +159,14 @@ def test_what_a_start_tells_of_sessions_is_short(db: Path, words: str) -> None:
         text = send_event(places, "start", source="startup")
     assert "3 sessions since" in text
     assert count_tokens(text.splitlines()[1].removeprefix("| ")) <= 30
+
+
+def test_what_a_guard_asked_about_is_recorded_and_given_all_the_same(db: Path) -> None:
+    with Store.open(db) as store:
+        fact = store.facts.write("default", "C[release]: the changelog comes first").fact
+    with bridge(db) as places:
+        asked = {"uids": [fact.uid], "tokens": 0, "kind": "guard"}
+        assert send_event(places, "guard", given=asked, act="run", subject="git push") == ""
+        assert fact.notation in send_event(places, "start", source="startup")
+    with Store.open(db) as store:
+        assert ("guard", 0) in store.db.rows("SELECT kind, tokens FROM injections")
