@@ -40,10 +40,10 @@ from hermes_memory_store.system import filesystem
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
+    from hermes_memory_store.conversations.fact_uses import FactUses
     from hermes_memory_store.conversations.proposals import Proposals
     from hermes_memory_store.find.embedding_inputs import EmbeddingInputs
     from hermes_memory_store.find.recall import Recall
-    from hermes_memory_store.find.touched_facts import FactUses
     from hermes_memory_store.hosts.host_sessions import HostSessions
     from hermes_memory_store.hosts.rules_files import RulesFiles
     from hermes_memory_store.items.kinds import ItemKind
@@ -150,7 +150,7 @@ class Store:
     @cached_property
     def fact_uses(self) -> FactUses:
         """What sessions did with the facts they were given."""
-        from hermes_memory_store.find.touched_facts import FactUses
+        from hermes_memory_store.conversations.fact_uses import FactUses
 
         return FactUses(self.db, self.names, self.reads)
 

@@ -19,8 +19,8 @@ from tests.bridge.running import INITIALIZE, INITIALIZED, until
 from tests.tools.structure import ROOMS, ROOT
 
 ATTRIBUTE = (
-    ("store/hermes_memory_store/database/migration_sql/m013_note.sql", "", "ALTER TABLE facts ADD COLUMN note TEXT;\n"),
-    ("store/hermes_memory_store/database/schema.py", "STORE_VERSION = 12", "STORE_VERSION = 13"),
+    ("store/hermes_memory_store/database/migration_sql/m014_note.sql", "", "ALTER TABLE facts ADD COLUMN note TEXT;\n"),
+    ("store/hermes_memory_store/database/schema.py", "STORE_VERSION = 13", "STORE_VERSION = 14"),
     (
         "store/hermes_memory_store/items/kinds.py",
         "    guards: str | None = None\n\n\n@dataclass",

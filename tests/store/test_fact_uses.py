@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hermes_memory_store.conversations.fact_uses import FactUse
 from hermes_memory_store.model import Fact, Session
 from hermes_memory_store.store import Store
 
@@ -99,3 +102,57 @@ def test_a_rule_loses_nothing_by_being_obeyed_in_silence(store: Store, facts: li
     reasons = {one.key: dict(one.parts) for one in choice.given}
     assert "unused" in reasons[facts[0].id]
     assert "unused" not in reasons[facts[2].id]
+
+
+CASES = tomllib.loads((Path(__file__).parent / "context" / "act_cases.toml").read_text())["act"]
+
+
+def test_what_an_act_does_to_the_facts_that_were_given(tmp_path: Path) -> None:
+    """45 acts against all facts of a real project's memory: never a contradiction that is none, and few that are missed."""
+    missed, wrong = [], []
+    for number, case in enumerate(CASES):
+        with Store.open(tmp_path / f"{number}.db") as store:
+            counts = count_act(store, case)
+        contradicted = {target for target, use in counts.items() if use.contradicted}
+        used = {target for target, use in counts.items() if use.used}
+        wanted = set(case.get("contradicts", []))
+        wrong += [(number, target) for target in contradicted - wanted]
+        wrong += [(number, target) for target in used & {*case.get("spared", []), *wanted}]
+        wrong += [(number, target) for target in used if case.get("ignores")]
+        missed += [(number, target) for target in (wanted - contradicted) | (set(case.get("agrees", [])) - used)]
+    assert wrong == []
+    assert len(missed) <= 3, missed
+
+
+def count_act(store: Store, case: dict[str, Any]) -> dict[str, FactUse]:
+    lines = (Path(__file__).parents[1] / "recall_sets" / "work" / f"{case['facts']}.txt").read_text().splitlines()
+    facts = [store.facts.write("ops", line).fact for line in lines if line[1:2] == "["]
+    session = store.sessions.open("ops", "night")
+    store.reads.note("start", "ops", facts, session=session)
+    act, subject = ("run", case["run"]) if "run" in case else ("edit", case["path"])
+    store.fact_uses.note_act(session, act, subject, case.get("edit", ""))
+    store.reads.flush()
+    return {use.target: use for use in store.fact_uses.list()}
+
+
+def test_an_act_counts_once_in_a_session_and_only_against_what_it_was_given(store: Store, session: Session) -> None:
+    other = store.sessions.open("ops", "day")
+    for who in (session, session, other):
+        store.fact_uses.note_act(who, "run", "DB_PORT=5432 make dev", "")
+        store.fact_uses.note_act(who, "run", "rabbitmq queue broker restart", "")
+        store.fact_uses.note_act(who, "read", "src/db/port.py", "")
+    store.reads.flush()
+    counts = {use.target: (use.given, use.used, use.contradicted) for use in store.fact_uses.list("ops")}
+    assert counts == {"db.port": (1, 0, 1), "queue.broker": (1, 1, 0), "commits": (1, 0, 0)}
+    assert store.fact_uses.list("ops")[0].target == "db.port"
+    assert store.fact_uses.list("elsewhere") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "a" * 5_000_000, "db_port=" * 100_000, "\0\x1b🙂", "*** Begin Patch\n-db port 1234"]
+)
+def test_any_act_may_be_done(store: Store, session: Session, text: str) -> None:
+    store.fact_uses.note_act(session, "run", text, "")
+    store.fact_uses.note_act(session, "edit", "src/port.py", text)
+    assert uses(store)["commits"] == (1, 0)
+    assert not any(use.contradicted for use in store.fact_uses.list())

@@ -31,6 +31,7 @@ LATER = {
     10: ("m010_team_names", ""),
     11: ("m011_actions", "actions"),
     12: ("m012_guards", ""),
+    13: ("m013_contradictions", ""),
 }
 """The tables that each version after the first one added."""
 
@@ -57,10 +58,11 @@ COLUMNS = {
     ),
     10: "sync_themes.team_name",
     12: "facts.guards",
+    13: "fact_uses.contradicted",
 }
 
 
-@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9, 10, 11])
+@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)

@@ -87,9 +87,13 @@ class HookService:
             await self.record_waiting(event.to_wire())
             return to_answer("")
         process = find_host_process(event.pids)
-        turn = self.turns.find(event.host, to_session_name(event, process))
+        name = to_session_name(event, process)
+        turn = self.turns.find(event.host, name)
         if event.event == "tool" and event.capture:
             turn.record = self.worker.run_in_background(self._note_tool_words(event, turn.record))
+        if event.event == "tool" and event.act in ("run", "edit"):
+            async with turn.lock:  # what was given before counts, and not what is given after it
+                turn.record = self.worker.run_in_background(self._count_uses(event, name, turn.record))
         if event.event == "tool" and (event.is_silent or event.act not in ACTS):
             return to_answer("")
         await turn.lock.acquire()
@@ -153,6 +157,19 @@ class HookService:
             turn.lock.release()
 
         return FollowedAnswer(to_answer(join_givings(givings)), follow)
+
+    async def _count_uses(self, event: HookEvent, name: str, before: asyncio.Task[Any] | None) -> None:
+        """Count which facts an act uses, and which it contradicts, of those that its session was given before it."""
+        await self._settle(before)
+
+        def note(store: Store) -> None:
+            host_session = store.host_sessions.find(event.host, name)
+            if host_session is not None and host_session.session is not None and host_session.theme is not None:
+                session = store.sessions.get(host_session.theme, host_session.session)
+                store.fact_uses.note_act(session, event.act, event.subject, event.call)
+
+        if name:
+            await self.worker.read(note)
 
     async def _note_tool_words(self, event: HookEvent, before: asyncio.Task[Any] | None) -> None:
         await asyncio.wait([self.worker.run_in_background(self.note_tool_words(event)), *filter(None, [before])])

@@ -58,6 +58,8 @@ COUNT_USED = """
     UPDATE fact_uses SET used = used + 1, last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE fact_id = ?1
 """
 
+COUNT_CONTRADICTED = "UPDATE fact_uses SET contradicted = contradicted + 1 WHERE fact_id = ?"
+
 ASSIGN = """
     UPDATE injections SET session_id = s.id, theme_id = s.theme_id FROM sessions s JOIN themes t ON t.id = s.theme_id
     WHERE t.name = ?1 AND s.name = ?2 AND injections.id = (
@@ -98,13 +100,14 @@ class FactReading:
 
 
 class SessionFacts:
-    """Keys of the facts that a session was given, and of those that it used."""
+    """Keys of the facts that a session was given, of those that it used, and of those that its acts contradicted."""
 
-    __slots__ = ("given", "used")
+    __slots__ = ("contradicted", "given", "used")
 
     def __init__(self, given: Iterable[int]) -> None:
         self.given = set(given)
         self.used: set[int] = set()
+        self.contradicted: set[int] = set()
 
 
 class ReadLog:
@@ -118,6 +121,7 @@ class ReadLog:
         self._notes: list[ReadNote] = []
         self._uses: list[tuple[int, int]] = []
         """Keys of facts that were used, and when; not written yet."""
+        self._contradictions: list[tuple[int]] = []
         self._given: OrderedDict[tuple[str, str], SessionFacts] = OrderedDict()
         self.on_enough: Callable[[], object] = lambda: self.flush(wait_s=0.0)
         """Called when there are enough notes to write. Whoever reads must never wait for a writer: what cannot be written
@@ -174,6 +178,16 @@ class ReadLog:
                 self._uses += [(key, now) for key in fresh]
                 del self._uses[:-MAX_PENDING_NOTES]
 
+    def note_contradicted(self, session: Session, keys: Iterable[int]) -> None:
+        """Note that acts of a session contradict these facts of those that it was given; each counts once in a session."""
+        facts = self._facts_of(session)
+        fresh = (facts.given & set(keys)) - facts.contradicted
+        if fresh and not self._db.read_only:
+            with self._lock:
+                facts.contradicted |= fresh
+                self._contradictions += [(key,) for key in fresh]
+                del self._contradictions[:-MAX_PENDING_NOTES]
+
     def _facts_of(self, session: Session) -> SessionFacts:
         name = session.theme, session.name
         facts = self._given.get(name)
@@ -200,7 +214,7 @@ class ReadLog:
 
     @property
     def pending_count(self) -> int:
-        return len(self._notes)
+        return len(self._notes) + len(self._contradictions)
 
     def flush(self, *, wait_s: float | None = None) -> bool:
         """Write the pending notes; return whether that was possible within `wait_s`.
@@ -210,12 +224,14 @@ class ReadLog:
         with self._lock:
             notes, self._notes = self._notes, []
             uses, self._uses = self._uses, []
-        if not notes and not uses:
+            contradictions, self._contradictions = self._contradictions, []
+        if not notes and not uses and not contradictions:
             return True
         try:
-            self._write(notes, uses, wait_s)
+            self._write(notes, uses, contradictions, wait_s)
         except errors.FileError:
             with self._lock:
+                self._contradictions = (contradictions + self._contradictions)[-MAX_PENDING_NOTES:]
                 self._notes = (notes + self._notes)[-MAX_PENDING_NOTES:]
                 self._uses = (uses + self._uses)[-MAX_PENDING_NOTES:]
             return False
@@ -235,7 +251,13 @@ class ReadLog:
             for theme_id, at, session, kind, question in self._db.rows(sql, (MAX_NOTES_SEARCHED, uid, most))
         ]
 
-    def _write(self, notes: list[ReadNote], uses: list[tuple[int, int]], wait_s: float | None) -> None:
+    def _write(
+        self,
+        notes: list[ReadNote],
+        uses: list[tuple[int, int]],
+        contradictions: list[tuple[int]],
+        wait_s: float | None,
+    ) -> None:
         seen: dict[int, tuple[int, int]] = {}
         giving_counts: Counter[int] = Counter()
         for note in notes:
@@ -251,6 +273,7 @@ class ReadLog:
             )
             conn.executemany(COUNT_GIVEN, giving_counts.items())
             conn.executemany(COUNT_USED, uses)
+            conn.executemany(COUNT_CONTRADICTED, contradictions)
             for note in notes:
                 theme_id = self._names.theme_or_none(note.theme)
                 if theme_id is None:

@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from math import log
 
-from hermes_memory_store.context.read_log import ReadLog
-from hermes_memory_store.context.start_situation import SIGNS
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
@@ -35,14 +33,12 @@ from hermes_memory_store.language.binding_words import is_binding
 from hermes_memory_store.language.stop_words import is_common_term
 from hermes_memory_store.language.synonyms import SAME
 from hermes_memory_store.language.tokenizer import fold_accents, index_terms
-from hermes_memory_store.model import Fact, Session
+from hermes_memory_store.model import Fact
 
 ROWS = """
     SELECT f.id, f.target, f.content FROM json_each(?) j CROSS JOIN facts f ON f.id = j.value
     WHERE f.tier IN ('hot', 'cold')
 """
-
-SAME_TARGET = "SELECT id FROM facts WHERE id IN ({marks}) AND target = ?"
 
 LONGEST = 2_000
 """Characters of a message that are looked at."""
@@ -146,30 +142,6 @@ def find_identifiers(message: str) -> list[str]:
     return [
         fold_accents(piece) for piece in pieces if len(piece) > 3 and not piece.isdigit() and NAME_SIGN.search(piece)
     ]
-
-
-class FactUses:
-    """Count which of the facts that a session was given it uses: where what is said or written afterwards touches one."""
-
-    def __init__(self, db: Db, names: Names, reads: ReadLog) -> None:
-        self._db = db
-        self._names = names
-        self._reads = reads
-
-    def note_said(self, session: Session, text: str) -> None:
-        """Note that somebody said this in a session, user or assistant."""
-        given_keys = self._reads.given_keys(session)
-        words = text[:LONGEST].translate(SIGNS) if given_keys else ""
-        if words.strip():
-            touched = find_touched_facts(self._db, self._names, session.theme, words, limit=MOST_USED)
-            self._reads.note_used(session, given_keys.intersection(touch.fact.id for touch in touched))
-
-    def note_written(self, session: Session, fact: Fact) -> None:
-        """Note that a session wrote this fact: it used the ones that it was given of the same target."""
-        given_keys = [*self._reads.given_keys(session)]
-        if given_keys:
-            sql = SAME_TARGET.format(marks=", ".join("?" * len(given_keys)))
-            self._reads.note_used(session, [key for (key,) in self._db.rows(sql, (*given_keys, fact.target))])
 
 
 def find_word_hits(db: Db, word: QueryTerm, low: int, high: int, total: int) -> WordHits:

@@ -101,7 +101,7 @@ CARRIED = frozenset(FACT.names) - {"scope", "type", "target", "content", *FACT.l
 
 COPY_READS = (
     "INSERT OR IGNORE INTO reads SELECT ?, times, last_at FROM reads WHERE fact_id = ?",
-    "INSERT OR IGNORE INTO fact_uses SELECT ?, given, used, last_used_at FROM fact_uses WHERE fact_id = ?",
+    "INSERT OR IGNORE INTO fact_uses SELECT ?, given, used, last_used_at, contradicted FROM fact_uses WHERE fact_id = ?",
 )
 """How often it was read and used decides what an agent is given first."""
 

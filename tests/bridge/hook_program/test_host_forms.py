@@ -92,6 +92,12 @@ def test_how_a_command_of_codex_ended_is_read_from_the_end_of_its_record(
     assert (event.exit, event.failed, event.duration) == outcome
 
 
+def test_what_an_edit_takes_out_is_no_word_of_its_call() -> None:
+    edit = {"file_path": "/w/db.py", "old_string": "PORT = 5432", "new_string": "PORT = 5433"}
+    event = to_event("claude-code", "tool", {"session_id": "s", "cwd": "/w", "tool_name": "Edit", "tool_input": edit})
+    assert (event.act, event.call) == ("edit", "/w/db.py\nPORT = 5433")
+
+
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_answer_has_the_form_of_the_host(case: Case) -> None:
     host = case.speaker or case.host

@@ -59,6 +59,23 @@ def test_many_facts_are_a_handful_of_names_in_one_line_for_the_person(db: Path) 
     assert (notice.count("service.part"), len(notice) < 150) == (4, True)
 
 
+def test_what_an_agent_does_afterwards_uses_or_contradicts_what_it_was_given(db: Path) -> None:
+    write_facts(db, "V[db.port]: 5433", "C[queue]: rabbitmq, never kafka", "D[cache]: redis")
+    commands = ("grep -rn kafka src", "DB_PORT=5432 make dev", "systemctl restart redis-cache")
+    with bridge(db) as places:
+        send_event(places, "start", source="startup")
+        for command in commands:
+            send_event(places, "tool", act="run", tool="Bash", subject=command)
+
+        def counts() -> dict[str, tuple[int, int]]:
+            with Store.open(db, read_only=True) as store:
+                return {use.target: (use.used, use.contradicted) for use in store.fact_uses.list()}
+
+        until(lambda: counts() == {"db.port": (0, 1), "queue": (0, 0), "cache": (1, 0)}, lambda: str(counts()))
+    said = b"".join(file.read_bytes() for file in db.parent.rglob("*") if file.is_file())
+    assert b"make dev" not in said
+
+
 def test_an_empty_memory_gives_nothing(db: Path) -> None:
     with bridge(db) as places:
         assert send_event(places, "start", source="startup") == ""

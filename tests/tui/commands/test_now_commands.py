@@ -122,6 +122,22 @@ def test_tokens_are_estimated_unless_they_are_to_be_counted(tell: Tell) -> None:
     assert all(shown["fact_tokens"] == sum(one["tokens"] for one in shown["why"]) for shown in (estimate, count))
 
 
+def test_stats_says_what_sessions_did_with_each_fact(db: Path, ask: Ask, tell: Tell) -> None:
+    with Store.open(db) as store:
+        facts = [store.facts.write("shop", text).fact for text in ("V[db.port]: 5433", "D[queue.broker]: rabbitmq")]
+        session = store.sessions.open("shop", "a1", client="claude-code")
+        store.reads.note("start", "shop", facts, session=session)
+        store.fact_uses.note_act(session, "run", "DB_PORT=5432 make dev", "")
+        store.fact_uses.note_said(session, "restart the queue broker")
+    uses = tell("stats")["uses"]
+    assert [(use["target"], use["given"], use["used"], use["contradicted"]) for use in uses] == [
+        ("db.port", 1, 0, 1),
+        ("queue.broker", 1, 1, 0),
+    ]
+    assert "shop db.port: given 1, used 0, contradicted 1\n" in ask("stats").out
+    assert "contradicted" not in ask("stats", "-o", "csv").out
+
+
 def test_watch_here_says_each_giving_of_this_project_with_its_reason_as_it_happens(db: Path, tmp_path: Path) -> None:
     shop, garden = (make_repository(tmp_path / "work" / name) for name in ("shop", "garden"))
     with Store.open(db) as store:

@@ -42,6 +42,18 @@ async def test_who_was_told_it_last_and_what_they_asked(tmp_path: Path) -> None:
         await until_shown(pilot, "2×, last now")
 
 
+async def test_what_sessions_did_with_it_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[db.port]: 5433")
+    with Store.open(path, clock=frozen) as store:
+        for name, port in (("one", 5433), ("two", 5432)):
+            session = store.sessions.open("default", name)
+            store.context.status("default", session=session)
+            store.fact_uses.note_act(session, "run", f"DB_PORT={port} make dev", "")
+    async with inspecting(path, size=(180, 40)) as pilot:
+        await until_shown(pilot, "2×, used 1, contradicted 1")
+
+
 async def test_why_a_fact_waits_is_said(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with Store.open(path, clock=frozen) as store:

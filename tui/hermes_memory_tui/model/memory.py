@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store import errors
 from hermes_memory_store.context.read_log import FactReading, ReadLog
+from hermes_memory_store.conversations.fact_uses import FactUse
 from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
@@ -141,6 +142,8 @@ class FactDetails:
     """The captured messages it was written from, without those that were erased."""
     near: tuple[Fact, ...] = ()
     """Facts that say nearly the same under other targets."""
+    uses: FactUse | None = None
+    """What sessions did with it, once one was given it."""
 
 
 BY_UNDO = "u undoes."
@@ -469,7 +472,8 @@ class Memory:
         readers = ReadLog(self._screen.db, self._screen.names, self._screen.clock).readers(fact.uid)
         turns = self._screen.turns.by_uids(fact.origin.turns)
         near = facts.near_duplicates(uid)
-        return FactDetails(fact, facts.history(uid), facts.chain(uid), readers, turns, near)
+        uses = next(iter(self._screen.fact_uses.list(key=fact.id)), None)
+        return FactDetails(fact, facts.history(uid), facts.chain(uid), readers, turns, near, uses)
 
     def overview(self) -> Overview:
         """Return the themes, their scopes, and active sessions."""

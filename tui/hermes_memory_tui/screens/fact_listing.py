@@ -470,6 +470,7 @@ class ListingScreen(MainPanes):
                 detail.readers,
                 detail.turns,
                 detail.near,
+                detail.uses,
             )
         self.show_gauge()
 

@@ -14,6 +14,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from hermes_memory_store.context.read_log import FactReading
+from hermes_memory_store.conversations.fact_uses import FactUse
 from hermes_memory_store.items.tier_columns import find_recorded_rule
 from hermes_memory_store.model import Change, Fact, Tier, Turn
 from hermes_memory_store.safe_text import to_printable
@@ -70,6 +71,7 @@ class FactDetail(VerticalScroll):
         readers: Sequence[FactReading] = (),
         turns: Sequence[Turn] = (),
         near: Sequence[Fact] = (),
+        uses: FactUse | None = None,
     ) -> None:
         """Show a fact; nothing when None.
 
@@ -77,8 +79,9 @@ class FactDetail(VerticalScroll):
         :param readers: the latest sessions that received it
         :param turns: the captured messages it was written from
         :param near: facts that say nearly the same under other targets
+        :param uses: what sessions did with it
         """
-        self._again = lambda then: self.show(fact, history, chain, then or now, marks, readers, turns, near)
+        self._again = lambda then: self.show(fact, history, chain, then or now, marks, readers, turns, near, uses)
         if fact is None:
             self.border_title = "fact"
             self._update([Content.styled("no fact selected", "$dim")])
@@ -88,7 +91,7 @@ class FactDetail(VerticalScroll):
             [
                 *fact_content_lines(fact, marks or SearchHighlighter()),
                 Content(""),
-                *fact_state_lines(fact, history, now, readers),
+                *fact_state_lines(fact, history, now, readers, uses),
                 *origin_lines(fact, turns),
                 *near_lines(near),
                 *self._chain(fact, chain, now),
@@ -178,7 +181,9 @@ def fact_content_lines(fact: Fact, marks: SearchHighlighter) -> list[Content]:
     ]
 
 
-def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Sequence[FactReading]) -> list[Line]:
+def fact_state_lines(
+    fact: Fact, history: list[Change], now: int, readers: Sequence[FactReading], uses: FactUse | None = None
+) -> list[Line]:
     scope = to_printable(fact.scope) if fact.scope is not None else "no scope"
     lines: list[Line] = [
         Content.assemble(
@@ -202,6 +207,7 @@ def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Seque
             f"{display_formats.pluralise(fact.chars, 'character')}, {display_formats.pluralise(fact.tokens, 'token')}",
         ),
         labelled_line("reads", format_reads(fact, now)),
+        *([] if uses is None else [labelled_value("given", format_uses(uses), 8)]),
         *(reader_line(reader, now) for reader in readers),
     ]
     if fact.tier is Tier.QUARANTINED:
@@ -241,6 +247,12 @@ def format_reads(fact: Fact, now: int) -> str:
         return "never"
     last = "" if fact.read_at is None else f", last {display_formats.format_age(fact.read_at, now)}"
     return f"{display_formats.format_count(fact.reads)}×{last}"
+
+
+def format_uses(uses: FactUse) -> Content:
+    """Format how often sessions were given a fact, used it, and acted against it."""
+    contradicted = Content.styled(f", contradicted {uses.contradicted}", "$warning" if uses.contradicted else "")
+    return Content.assemble(f"{uses.given}×, used {uses.used}", contradicted)
 
 
 def reader_line(reader: FactReading, now: int) -> LabelledText:

@@ -12,14 +12,17 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.model import FactType, Tier
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_store.uids import parse_uid
+from hermes_memory_store.uids import parse_uid, short_uid
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.memory.log_commands import POLL_S
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
+from hermes_memory_tui.cli.terminal_output import print_hanging
 
 STATS = Listing(
     fields=(
@@ -28,6 +31,9 @@ STATS = Listing(
     ),
     shown=("theme", "facts", "hot", "cold", "written_a_day", "given_tokens_a_day", "read", "never_read"),
 )  # fmt: skip
+
+USES_SHOWN = 10
+"""Facts of which it is said what sessions did with them: those that were contradicted first."""
 
 LIVE = "FROM facts WHERE tier IN ('hot', 'cold')"
 
@@ -115,14 +121,23 @@ def watch_givings(settings: CommandSettings, *, once: bool) -> None:
 @add_common_options
 @pass_settings
 def stats_command(settings: CommandSettings, days: int) -> None:
-    """Count the facts of each theme by tier and type, what was written and given, and how many were never read."""
+    """Count the facts of each theme by tier and type, what was written and given, and how many were never read.
+
+    Below stand the facts that sessions were given: how often, in how many of them what was said or done used the fact, and in how
+    many an act contradicted it, such as another port. With --json, all of them as `uses`.
+    """
     with settings.store() as store:
         only_theme = settings.confining_theme(store)
         rows = [row for row in count_themes(store, days) if only_theme in (None, row["theme"])]
+        uses = store.fact_uses.list(only_theme, limit=-1 if settings.as_json else USES_SHOWN)
     if settings.as_json:
-        print_document({"days": days, "themes": rows})
-    else:
-        print_rows(settings, STATS, rows)
+        members = "uid theme target given used contradicted"
+        print_document({"days": days, "themes": rows, "uses": [to_members(use, members) for use in uses]})
+        return
+    print_rows(settings, STATS, rows)
+    for use in () if settings.is_tabular else uses:
+        counts = f"given {use.given}, used {use.used}, contradicted {use.contradicted}"
+        print_hanging(f"{short_uid(use.uid)}  ", f"{to_printable(use.theme)} {to_printable(use.target)}: {counts}")
 
 
 def count_themes(store: Store, days: int) -> Iterable[dict[str, Any]]:
