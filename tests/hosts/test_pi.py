@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +85,20 @@ def test_what_is_said_is_kept_where_its_person_said_so(pi: PiProgram) -> None:
     pi.home.start_bridge()  # as the next session does
     said = {"Which port has redis?", "It is 6380 since May."}
     until(lambda: set(turn_texts(pi.home)) == said, "both turns", patience_s=20)
+
+
+def test_what_a_guard_is_about_is_refused_with_the_fact(pi: PiProgram) -> None:
+    pi.home.remember("C[push]: only the release robot pushes")
+    uid = json.loads(pi.home.memory("--json", "facts"))["facts"][0]["uid"]
+    pi.home.memory("guard", "add", uid, "touch *")
+    pi.connect()
+    pi.model.rules.append(Rule("Push it", tool="bash", arguments={"command": "touch pushed"}))
+
+    requests = pi.ask("Push it")
+
+    results = [message.text for message in requests[-1].messages if message.is_tool_result]
+    assert any("only the release robot pushes" in text for text in results)
+    assert not (pi.home.shop / "pushed").exists()
 
 
 def test_nothing_is_left_once_it_is_taken_out(pi: PiProgram) -> None:

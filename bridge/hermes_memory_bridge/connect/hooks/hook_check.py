@@ -26,6 +26,7 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
     find_script_plugin,
     read_plugin_command,
 )
+from hermes_memory_bridge.hook_program.program import SILENT
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.hosts.guards import load_guards
@@ -271,7 +272,7 @@ def find_given_events(host: Host, place: HostEnvironment) -> set[str]:
     with contextlib.suppress(ValueError, HostFileError):
         if document is not None:
             own = list_own_hooks(read_hook_document(read_host_config(document.file(place))))
-            events = {hook.event for hook in own if "--silent" not in hook.words}
+            events = {hook.event for hook in own if SILENT not in hook.words}
     return {
         line.event for line in (document.lines if document else ()) if line.gives and line.native in events
     } & answered

@@ -99,6 +99,15 @@ export default async function (pi) {
     }),
   )
 
+  // pi has no question here: what a guard asks about is refused, with the reason.
+  pi.on("tool_call", ({ toolName, input }, ctx) =>
+    attempt(async () => {
+      if (!GUARDED.includes(toolName)) return undefined
+      const reason = await report("guard", describe(ctx, { tool_name: toolName, tool_input: input }), GUARD_MS)
+      return reason ? { block: true, reason } : undefined
+    }),
+  )
+
   pi.on("tool_result", ({ toolName, toolCallId, input, content, isError }, ctx) =>
     attempt(async () => {
       const text = HEARS || isError ? joinParts(content) : ""
