@@ -23,6 +23,9 @@ WAITS_S = {"start": 0.6, "prompt": 0.11, "compacting": 0.8, "tool": 0.11, "guard
 WAIT_S = 0.3
 """The same for events that are only reported."""
 
+MOST_STRETCH = 6.0
+"""On a busy machine a bridge that lives answers late, and what it gives after a tool is not given again."""
+
 SILENT = "--silent"
 """An option of hooks that a person wants for hearing alone."""
 
@@ -141,6 +144,8 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         return
     is_start = without_bridge.is_start(event.host, name)
     wait_s = 0.0 if event.is_silent else WAITS_S["start"] if is_start else WAITS_S.get(name, WAIT_S)
+    if name == "tool":
+        wait_s *= find_stretch()
     outcome, answer, notice = report_event(paths, event.to_wire(), log.began + wait_s)
     log.note(f"{outcome} {'' if outcome == ANSWERED else answer}")
     if outcome == ANSWERED or name == "tool":
@@ -167,6 +172,11 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         log.note(f"the event {'waits' if without_bridge.leave_record(paths.store, event) else 'could not be left'}")
     stop.is_settled = True
     host_input.drain()
+
+
+def find_stretch() -> float:
+    """Return how many times longer than on an idle machine an answer takes: as many as wait for each processor."""
+    return min(MOST_STRETCH, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 def parse_hook_arguments(arguments: list[str]) -> tuple[str, str, dict[str, str]]:
