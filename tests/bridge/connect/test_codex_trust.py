@@ -50,12 +50,12 @@ def test_trust_is_written_once_and_taken_out_without_a_trace(codex: Path, config
     file.write_bytes(config.encode())
     environ = {"PATH": str(codex)}
     assert connect_here(home, "codex", "--yes") == 0
-    assert statuses(home, environ) == {"ours": ["trusted"] * 5}
+    assert statuses(home, environ) == {"ours": ["trusted"] * 6}
     written = file.read_bytes()
     assert connect_here(home, "codex", "--yes") == 0
     assert file.read_bytes() == written
     assert connect_here(home, "codex", "--yes", "--capture", "--theme", "me") == 0
-    assert statuses(home, environ) == {"ours": ["trusted"] * 7}
+    assert statuses(home, environ) == {"ours": ["trusted"] * 8}
     assert connect_here(home, "codex", "--remove", "--yes") == 0
     assert file.read_bytes() == config.encode()
     assert not (file.parent / "hooks.json").exists()
@@ -86,12 +86,12 @@ def test_a_home_that_a_variable_names_is_resolved_as_codex_does(
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "link"))
     assert connect_here(tmp_path, "codex", "--yes") == 0
     environ = {"PATH": str(codex), "CODEX_HOME": str(tmp_path / "link")}
-    assert statuses(tmp_path, environ) == {"ours": ["trusted"] * 5}
+    assert statuses(tmp_path, environ) == {"ours": ["trusted"] * 6}
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [(None, "Codex is not on the PATH"), (REFUSES, "unknown variant"), (LISTS_NONE, "knows 0 of the 5")],
+    [(None, "Codex is not on the PATH"), (REFUSES, "unknown variant"), (LISTS_NONE, "knows 0 of the 6")],
 )
 def test_without_a_codex_that_lists_hooks_the_way_out_is_named(
     codex: Path, answer: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
