@@ -101,7 +101,7 @@ def find_given(store: str, event: HookEvent) -> set[str] | None:
     if not event.session:
         return None
     given = find_given_by_bridge(store, event)
-    is_compacting = False
+    is_compacting, announces = False, "silent compactions" not in load_host(event.host).get("habits", ())
     for record in (
         *map(waiting_records.read_record, waiting_records.list_waiting(store)),
         {**event.to_wire(), "given": None},
@@ -109,7 +109,9 @@ def find_given(store: str, event: HookEvent) -> set[str] | None:
         if record is None or any(record.get(name) != getattr(event, name) for name in ("host", "session", "agent")):
             continue
         is_start, source = record.get("event") == "start", record.get("source")
-        is_compaction = record.get("event") in ("compacting", "compacted") or (is_start and source == "compact")
+        is_compaction = (announces and record.get("event") in ("compacting", "compacted")) or (
+            is_start and source == "compact"
+        )
         # One compaction is told of by several events, in any order.
         if not is_compacting if is_compaction else is_start and not goes_on(event, source):
             given = None

@@ -132,7 +132,7 @@ def give_and_leave(store: Path, event: HookEvent) -> str:
         ("codex", "start startup, prompt, compacted, prompt", 2),
         ("claude-code", "start startup, prompt, start clear, prompt, start fork", 3),
         ("copilot", "start startup, prompt, start resume, prompt", 2),
-        ("gemini", "start startup, prompt, start resume, prompt", 1),
+        ("gemini", "start startup, prompt, compacting, turn, start resume, prompt, compacting, prompt", 1),
     ],
 )
 def test_each_window_is_given_the_facts_once_however_long_no_bridge_answers(
