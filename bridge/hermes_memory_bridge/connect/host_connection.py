@@ -417,9 +417,9 @@ def check_connected_host(host: Host, place: HostEnvironment, request: ConnectReq
     checked = ConnectedHost(host.name, ok=outcome.ok and are_sound and (answer is None or answer.ok), works=outcome.ok)
     checked.called = None if answer is None else answer.ok
     events = find_given_events(host, place) if findings else set()
-    checked.given, checked.after_tools = bool(events) and are_sound, "tool" in events
+    checked.given, checked.after_tools = bool(events) and are_sound, "tool" in events and are_sound
     if events:
-        print(f"{host.title}: its model is {'also' if checked.after_tools else 'not'} given facts after tools")
+        print(f"{host.title}: its model is {'also' if 'tool' in events else 'not'} given facts after tools")
     with contextlib.suppress(ValueError, HostFileError):  # the permissions say it above
         checked.reads, checked.writes = find_permitted_uses(host.name, place, entry) or (None, None)
     own = find_own_memory(host, place)
