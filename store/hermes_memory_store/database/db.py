@@ -127,7 +127,7 @@ class Db:
     def kept_rows(self) -> Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]:
         """Return what reads as `rows` does, and a statement only once while the store does not change."""
         with self.lock:
-            if self.conn.in_transaction:
+            if self.transaction:
                 return self.rows
             state = self.state()
             if state != self._kept_state:
