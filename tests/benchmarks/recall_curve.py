@@ -54,19 +54,13 @@ def main() -> None:
     budgets = sorted(options.budgets or BUDGETS)
     curves = [measure_file(file, budgets, options.kind, options.near_links, options.words) for file in options.files]
     for curve in curves:
-        print(f"\n{curve.name}: area {curve.area:.3f} over {curve.cases:,} questions")
+        slowest = max(point.p95_ms for point in curve.points)
+        print(f"\n{curve.name}: area {curve.area:.3f} over {curve.cases:,} questions, p95 up to {slowest:.0f} ms\n")
         rows = [
-            (
-                curve.name,
-                one.budget,
-                *(f"{share:.3f}" for share in astuple(one.shares)),
-                one.spent,
-                one.p50_ms,
-                one.p95_ms,
-            )
-            for one in curve.points
+            (point.budget, *(f"{share:.3f}" for share in astuple(point.shares)), f"{point.spent:.0f}")
+            for point in curve.points
         ]
-        table(("of", "tokens", "words", "all", "evidence", "told", "tokens spent", "p50 ms", "p95 ms"), rows)
+        table(("tokens", "words", "all", "evidence", "told", "spent"), rows)
     if options.svg is not None:
         options.svg.write_text(draw_curves(curves), encoding="utf-8")
 

@@ -41,6 +41,7 @@ MARK = "<!-- Made by `python -m tests.tools.reference`. Do not edit. -->"
 
 RUNS = {
     "secrets": ("tests.tools.secret_measure",),
+    "recall_curve": ("tests.benchmarks.recall_curve", "locomo.json", "--words", "--budget", "180"),
     "recall_questions": ("tests.benchmarks.recall_questions", "--half", "kept", "--by", "language"),
     "recall_work": ("tests.benchmarks.recall_questions", "--work"),
     "session_start": ("tests.benchmarks.session_start", "--hints", "folder,message,last", "--total"),
