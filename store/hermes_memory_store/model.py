@@ -292,6 +292,8 @@ class Fact:
     """What content checks found and what was decided about it; None: nothing was found."""
     guards: str | None = None
     """Its guards, a line each, as `hosts.guards` parses them."""
+    cites: str | None = None
+    """What it cites, as JSON; see `places.citations`."""
 
     @property
     def notation(self) -> str:

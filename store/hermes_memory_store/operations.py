@@ -35,6 +35,8 @@ OPERATIONS = {
         Operation("unpin", "unpinned", is_deliberate=True),
         Operation("guard", "guarded", is_deliberate=True),
         Operation("unguard", "unguarded", is_deliberate=True),
+        Operation("cite", "cited", is_deliberate=True),
+        Operation("uncite", "uncited", is_deliberate=True),
         Operation("cool", "cooled"),
         Operation("warm", "warmed"),
         Operation("archive", "archived", is_deliberate=True),

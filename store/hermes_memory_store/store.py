@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.projects.theme_moves import ThemeMoves, ThemeSplit
     from hermes_memory_store.sync.shared_turns import SharedTurns
     from hermes_memory_store.sync.team_sync import Sync
+    from hermes_memory_store.upkeep.fact_citations import FactCitations
     from hermes_memory_store.upkeep.fact_guards import FactGuards
     from hermes_memory_store.upkeep.item_erasure import ItemEraser
 
@@ -280,6 +281,13 @@ class Store:
         from hermes_memory_store.upkeep.fact_guards import FactGuards
 
         return FactGuards(self.db, self.names, self.journal, self.intake)
+
+    @cached_property
+    def citations(self) -> FactCitations:
+        """What facts cite, and whether it still stands there."""
+        from hermes_memory_store.upkeep.fact_citations import FactCitations
+
+        return FactCitations(self.db, self.names, self.journal)
 
     @cached_property
     def rules_files(self) -> RulesFiles:

@@ -19,17 +19,17 @@ from tests.bridge.running import INITIALIZE, INITIALIZED, until
 from tests.tools.structure import ROOMS, ROOT
 
 ATTRIBUTE = (
-    ("store/hermes_memory_store/database/migration_sql/m014_note.sql", "", "ALTER TABLE facts ADD COLUMN note TEXT;\n"),
-    ("store/hermes_memory_store/database/schema.py", "STORE_VERSION = 13", "STORE_VERSION = 14"),
+    ("store/hermes_memory_store/database/migration_sql/m015_note.sql", "", "ALTER TABLE facts ADD COLUMN note TEXT;\n"),
+    ("store/hermes_memory_store/database/schema.py", "STORE_VERSION = 14", "STORE_VERSION = 15"),
     (
         "store/hermes_memory_store/items/kinds.py",
-        "    guards: str | None = None\n\n\n@dataclass",
-        "    guards: str | None = None\n    note: str | None = None\n\n\n@dataclass",
+        "    cites: str | None = None\n\n\n@dataclass",
+        "    cites: str | None = None\n    note: str | None = None\n\n\n@dataclass",
     ),
     (
         "store/hermes_memory_store/items/kinds.py",
-        '        Attribute("guards", default=None, is_optional=True, is_local=True, phrase="its guards"),\n',
-        '        Attribute("guards", default=None, is_optional=True, is_local=True, phrase="its guards"),\n'
+        '        Attribute("cites", default=None, is_optional=True, phrase="what it cites"),\n',
+        '        Attribute("cites", default=None, is_optional=True, phrase="what it cites"),\n'
         '        Attribute("note", default=None, is_optional=True),\n',
     ),
     (

@@ -65,6 +65,8 @@ NEEDING_A_STORE = {
     "stats": [],
     "at": ["1h", "status"],
     "backup": ["copy.db"],
+    "cite": [UID, "--url", "https://example.org"],
+    "verify": [],
     "guard": [],
     "guard list": [],
     "guard add": [UID, "git push*"],

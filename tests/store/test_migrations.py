@@ -32,6 +32,7 @@ LATER = {
     11: ("m011_actions", "actions"),
     12: ("m012_guards", ""),
     13: ("m013_contradictions", ""),
+    14: ("m014_cites", ""),
 }
 """The tables that each version after the first one added."""
 
@@ -59,10 +60,11 @@ COLUMNS = {
     10: "sync_themes.team_name",
     12: "facts.guards",
     13: "fact_uses.contradicted",
+    14: "facts.cites",
 }
 
 
-@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12])
+@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)

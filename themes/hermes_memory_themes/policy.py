@@ -75,6 +75,9 @@ class ThemePolicy:
     branches: str = "mark"
     """What happens to facts of a branch that is not merged and not the reader's: `mark` labels and ranks them lower, `hold`
     keeps them back, `off` gives them like all others."""
+    stale: str = "label"
+    """What happens to a fact whose cited lines changed in the working tree: `label` tells so and ranks it last, `hold` keeps it
+    back."""
     hook_turn_days: int = 90
     """How long a message that a host's hooks brought is kept where `turn_days` is 0, in days; 0 for ever."""
     history_days: int = 0
@@ -111,6 +114,7 @@ CHOICES = {
     "secrets": ("mask", "refuse", "allow"),
     "turns": ("all", "filtered", "none"),
     "branches": ("mark", "hold", "off"),
+    "stale": ("label", "hold"),
 }
 
 LANGUAGES = ("en", "fr", "de", "es", "ru", "ar")
@@ -421,6 +425,7 @@ def policy_file_template() -> str:
         "turn_min_chars": "with filtered: shortest message that is kept, in characters",
         "turn_days": "how long a captured message is kept, in days; 0 for ever",
         "branches": "facts of unmerged branches are labelled and ranked lower, held back, or left alone: mark, hold, off",
+        "stale": "facts whose cited lines changed are labelled and ranked last, or held back: label, hold",
         "hook_turn_days": "the same for what hosts' hooks bring, where turn_days is 0",
         "history_days": "the same for sessions that `backfill` read, in days since then; 0 for ever",
         "capture_subagents": "capture what a host's subagents say, too, where capture is allowed",

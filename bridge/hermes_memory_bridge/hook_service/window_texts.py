@@ -16,7 +16,7 @@ from hermes_memory_store.context.start_choice import StartCandidate, StartChoice
 from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import STANDING_TIERS, Fact, FactType, Tier, Uid, is_clean_verdict
-from hermes_memory_store.projects.branch_labels import MarkedFact
+from hermes_memory_store.projects.branch_labels import MarkedFact, to_marked_fact
 from hermes_memory_store.store import Store
 from hermes_memory_themes.policy import MOST_GIVEN_TOKENS
 from hermes_memory_themes.theme_identity import PERSONAL
@@ -38,10 +38,7 @@ DECIDED = 3.0
 
 def list_marked_facts(store: Store, choice: StartChoice, candidates: list[StartCandidate]) -> list[MarkedFact]:
     places = choice.places
-    return [
-        MarkedFact(fact, places[fact.id].mark, places[fact.id].is_lowered) if fact.id in places else MarkedFact(fact)
-        for fact in store.context.load_facts(candidates)
-    ]
+    return [to_marked_fact(fact, places.get(fact.id)) for fact in store.context.load_facts(candidates)]
 
 
 def make_start_giving(store: Store, theme: str, situation: Situation) -> Giving:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from hermes_memory_bridge.toolkit.arguments import flag, text, texts
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, TEXT, TEXTS, tool
-from hermes_memory_store.errors import InputError, MemoryFull, NotationError, SourceRefused, StoreError
+from hermes_memory_store.errors import ArgumentError, InputError, MemoryFull, NotationError, SourceRefused, StoreError
 from hermes_memory_store.intake.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.model import Actor, ChangeResult, Fact, Origin, Relief, Session, Suspicion, WriteResult
 from hermes_memory_store.notation.memory_spec import find_target
+from hermes_memory_store.places.citations import cite_named
 from hermes_memory_store.uids import short_uid
 
 WARN_PCT = 80
@@ -44,7 +46,7 @@ def to_write_refusal(error: StoreError) -> ToolResult:
     ),
     brief=(
         "Keep a fact as TYPE[target]: content. TYPE: C constraint, D decision, V value, ? unknown, ✓ done (closes the scope), "
-        "~ obsolete.\nCall it whenever one is established. It supersedes the old one of its type, target and scope."
+        "~ obsolete.\nCall it whenever one is established. It supersedes the old one of its type, target, scope."
     ),
     unshown=("split",),
     gives={
@@ -59,9 +61,10 @@ def to_write_refusal(error: StoreError) -> ToolResult:
 def memory_write(
     connection: Connection,
     content: str = text("One fact, e.g. 'C[db.id]: UUID mndtry' (at most 400 characters).", required=True),
-    scope: str | None = text("Unit of work, e.g. 'auth-refactor'; default: the present one."),
+    scope: str | None = text("Unit of work, e.g. 'auth-refactor'; default: the present."),
     split: bool = flag("Store over-long content as numbered parts.", default=False),
-    turns: tuple[str, ...] = texts("Uids of the messages it is from."),
+    turns: tuple[str, ...] = texts("Its messages' uids"),
+    cites: tuple[str, ...] = texts("'src/db.py:12-20'"),
 ) -> ToolResult:
     """Store one fact."""
     session = connection.session()
@@ -92,6 +95,7 @@ def memory_write(
     lines = [format_write_result(result), *format_masked(connection, result)]
     if origin is not None and not (result.created or set(origin.turns) <= {*result.fact.origin.turns}):
         lines.append("turns: none added; the fact was there already and keeps the messages that it names")
+    lines += cite_written(connection, result.fact, cites, Actor("session", session.name))
     return ToolResult(
         "\n".join(lines),
         {
@@ -107,6 +111,22 @@ def memory_write(
             "near": [{"uid": other.uid, "notation": other.notation} for other in result.near],
         },
     )
+
+
+def cite_written(connection: Connection, fact: Fact, names: tuple[str, ...], actor: Actor) -> list[str]:
+    """Let a fact that was written cite what its agent names, and say of each what became of it: the fact stands in any case."""
+    store, here, lines, cited = connection.store, connection.store.names.origins.current(), [], []
+    for name in names:
+        try:
+            if here.root is None:
+                raise ArgumentError("the folder that you work in is not known", name)
+            cited.append(cite_named(os.path.join(here.root, here.folder or "."), name, store.clock()))
+        except ArgumentError as error:
+            lines.append(f"cites: not {name}; {error.message}")
+    if cited:
+        store.citations.add(fact.uid, cited, theme=fact.theme, actor=actor)
+        lines.append(f"cites: {', '.join(citation.label for citation in cited)}")
+    return lines
 
 
 def format_masked(connection: Connection, result: WriteResult | ChangeResult) -> list[str]:

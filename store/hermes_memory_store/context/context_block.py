@@ -175,7 +175,8 @@ class ContextBlocks:
             reasons = to_given_reasons(choice)
             self._reads.note("status", theme, chosen, session=session, tokens=choice.tokens, reasons=reasons)
         tokens = sum(count_text(f"{part}\n\n", count) for part in text.split("\n\n"))
-        marks = {fact.uid: choice.places[fact.id].mark for fact in chosen if fact.id in choice.places}
+        placed = ((fact.uid, choice.places[fact.id].mark) for fact in chosen if fact.id in choice.places)
+        marks = {uid: mark for uid, mark in placed if mark is not None}
         return ContextBlock(
             text, chosen, choice.tokens, tokens, len(choice.left_out), gauge, scopes, marks, choice.held, doubt
         )

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from hermes_memory_store.places.place_reading import Ask
     from hermes_memory_themes.policy import Policies
 
-    Policy = tuple[int, str, bool]
+    Policy = tuple[int, str, bool, bool]
     """Of a theme: `injection_tokens`, `branches`, and whether projects have themes."""
 
     Access = tuple[str, bool, bool]
     """The theme that a reader is given, whether also the person's own facts, and whether no other theme."""
 
-DEFAULT_POLICY = (180, "mark", True)
+DEFAULT_POLICY = (180, "mark", False, True)
 """What holds without a file of policies."""
 
 FIRST_WITH_ORIGINS, FIRST_WITH_USES = 7, 9
@@ -42,6 +42,12 @@ WRITTEN_AT = """
     WHERE o.id IN ({marks}) AND (o.branch IS NOT NULL OR o.commit_id IS NOT NULL)
 """
 
+
+CITING = """
+    SELECT f.id, f.cites, coalesce(p.joined_id, p.id)
+    FROM facts f LEFT JOIN origins o ON o.id = f.origin_id LEFT JOIN projects p ON p.id = o.project_id
+    WHERE f.id IN (SELECT value FROM json_each(?)) AND f.cites IS NOT NULL
+"""
 
 LAST_SESSIONS = 3
 """Sessions of a host in which its hook must have been heard once. More silence than that, and the hook is gone."""
@@ -306,10 +312,10 @@ def read_theme_context(
     named, personal, sealed = access
     policies = load_policies(environ)
     theme = to_stored_theme(named) if named.strip() else place_reading.read_folder_theme(ask, folder)
-    tokens, branches, has_project_themes = find_policy(policies, theme)
+    tokens, branches, stale, has_project_themes = find_policy(policies, theme)
     if not named.strip() and not has_project_themes:
         theme = place_reading.DEFAULT
-        tokens, branches, _ = find_policy(policies, theme)
+        tokens, branches, stale, _ = find_policy(policies, theme)
     theme_key, now = next((key for (key,) in ask(place_reading.THEME_KEY, (theme,))), None), int(time() * 1000)
     choice = choose_start_facts(
         ask,
@@ -317,7 +323,9 @@ def read_theme_context(
         theme_key,
         find_situation(ask, folder, now),
         (tokens if budget is None else budget) - reserved - FENCE_TOKENS,
-        lambda rows: place_hot_facts(ask, rows, theme, folder, branches),
+        lambda rows: place_stale_facts(
+            ask, rows, folder, place_hot_facts(ask, rows, theme, folder, branches), holds=stale
+        ),
         personal=personal and has_project_themes,
         sealed=sealed or not has_project_themes,
         count_line=LEFT_OUT_TOKENS,
@@ -369,6 +377,28 @@ def place_hot_facts(
     return read_hot_places(ask, rows, written, theme, folder, estimate_tokens, holds=branches == "hold")
 
 
+def place_stale_facts(
+    ask: Ask, rows: list[tuple[Any, ...]], folder: str, places: Mapping[int, HotPlace], *, holds: bool
+) -> Mapping[int, HotPlace]:
+    """Return places with those of facts whose cited lines are not in the folder's working tree as they were."""
+    citing = ask(CITING, (str([row[0] for row in rows]),)) if folder else ()
+    if not citing:
+        return places
+    # Here, not above: few facts cite anything.
+    from hermes_memory_store.notation.token_estimate import estimate_tokens
+    from hermes_memory_store.places.branch_marks import add_stale_places
+    from hermes_memory_store.places.citations import find_stale
+    from hermes_memory_store.places.git_files import find_repository
+
+    repository, project = (
+        find_repository(os.path.realpath(folder)),
+        place_reading.find_known_folder(ask, folder).project,
+    )
+    cited = [(key, cites) for key, cites, of_project in citing if of_project == project]
+    stale = {} if repository is None or project is None else find_stale(repository.root, cited)
+    return add_stale_places(places, stale, estimate_tokens, holds=holds)
+
+
 def load_policies(environ: Mapping[str, str] | None = None) -> Policies | None:
     """Load the file of policies; None where there is none, or a wrong one, and the defaults hold."""
     variables = os.environ if environ is None else environ
@@ -392,7 +422,7 @@ def find_policy(policies: Policies | None, theme: str) -> Policy:
 
     try:
         policy = policies.for_theme(theme)
-        return policy.injection_tokens, policy.branches, policies.has_project_themes
+        return policy.injection_tokens, policy.branches, policy.stale == "hold", policies.has_project_themes
     except PolicyError:  # the file was changed since it was loaded, and is wrong now
         return DEFAULT_POLICY
 

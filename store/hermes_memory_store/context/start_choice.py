@@ -156,9 +156,9 @@ class StartChoice:
         """Of the facts that are given."""
 
     def to_line(self, candidate: StartCandidate) -> str:
-        """Return the line of a fact, with the label of its branch."""
+        """Return the line of a fact, with its labels."""
         place = self.places.get(candidate.key)
-        return candidate.line if place is None else f"{candidate.line} {place.mark.label}"
+        return candidate.line if place is None else f"{candidate.line} {place.labels}"
 
     def cut(self, count: int) -> None:
         """Leave out all but the first of the facts that were to be given."""

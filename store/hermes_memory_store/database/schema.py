@@ -9,7 +9,7 @@ from pathlib import Path
 APPLICATION_ID = 0x484D454D
 """`HMEM` in `PRAGMA application_id`: tells our files from any other SQLite database."""
 
-STORE_VERSION = 13
+STORE_VERSION = 14
 """Number of the newest migration, in `PRAGMA user_version`: opening a current store takes one pragma and no DDL."""
 
 THEME_SHIFT = 40

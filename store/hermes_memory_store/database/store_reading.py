@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-KNOWN_STORE = (0x484D454D, 13)
+KNOWN_STORE = (0x484D454D, 14)
 """`schema.APPLICATION_ID` and `schema.STORE_VERSION`; a store of an older version is read, too, and migrated by the bridge."""
 
 BUSY_S = 0.1

@@ -86,6 +86,7 @@ class FactRow(NamedTuple):
     origin_detail: str | None = None
     verdict: str | None = None
     guards: str | None = None
+    cites: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -231,6 +232,7 @@ FACT = ItemKind(
         Attribute("cooled_by", default=None, is_incidental=True, phrase="what cooled it"),
         Attribute("verdict", default=None, is_optional=True, is_local=True, phrase="its check"),
         Attribute("guards", default=None, is_optional=True, is_local=True, phrase="its guards"),
+        Attribute("cites", default=None, is_optional=True, phrase="what it cites"),
     ),
     FACTS,
     ("target", "content"),

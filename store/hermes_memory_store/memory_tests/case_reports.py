@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -43,6 +43,21 @@ def format_junit(outcomes: Sequence[CaseOutcome], file: str) -> str:
     whole.append(suite)
     ElementTree.indent(whole)
     return ElementTree.tostring(whole, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def format_checks_junit(checks: Iterable[tuple[str, str, str]]) -> str:
+    """Return checked facts as an XML document. :param checks: notation, what is said of it, and its state"""
+    suite = ElementTree.Element("testsuite", {"name": SUITE})
+    for notation, text, state in checks:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "verify", "name": to_xml_text(notation)})
+        if state in ("changed", "missing"):
+            ElementTree.SubElement(case, "failure", {"message": state}).text = to_xml_text(text)
+        elif state == "unknown":
+            ElementTree.SubElement(case, "skipped", {"message": to_xml_text(text)})
+    counts = {"failures": "failure", "skipped": "skipped", "tests": "testcase"}
+    suite.attrib |= {name: str(len(list(suite.iter(tag)))) for name, tag in counts.items()}
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def to_xml_text(text: str) -> str:

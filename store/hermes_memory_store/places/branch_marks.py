@@ -68,11 +68,17 @@ class BranchMark(NamedTuple):
 class HotPlace(NamedTuple):
     """How a mark changes the place of a hot fact in a context block."""
 
-    mark: BranchMark
+    mark: BranchMark | None
     is_lowered: bool
     is_held: bool
     tokens: int
-    """What the label costs."""
+    """What the labels cost."""
+    stale: str = ""
+    """The label of a fact whose cited lines changed."""
+
+    @property
+    def labels(self) -> str:
+        return " ".join(filter(None, (self.mark and self.mark.label, self.stale)))
 
 
 def find_branch_marks(
@@ -156,6 +162,18 @@ def place_marked_facts(
             lowered = is_lowered(mark, kind, author_of(actor_id), theme, is_pinned=bool(pinned))
             places[key] = HotPlace(mark, lowered, lowered and holds, count(mark.label))
     return places
+
+
+def add_stale_places(
+    places: Mapping[int, HotPlace], stale: Mapping[int, str], count: Callable[[str], int], *, holds: bool
+) -> dict[int, HotPlace]:
+    """Return places with those of facts whose cited lines changed, which come behind all others."""
+    added: dict[int, HotPlace] = dict(places)
+    for key, label in stale.items():
+        place = places.get(key) or HotPlace(None, is_lowered=True, is_held=False, tokens=0)
+        is_held, tokens = place.is_held or holds, place.tokens + count(label)
+        added[key] = HotPlace(place.mark, is_lowered=True, is_held=is_held, tokens=tokens, stale=label)
+    return added
 
 
 def read_hot_places(

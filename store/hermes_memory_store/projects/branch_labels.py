@@ -5,8 +5,9 @@ The reader is where the present change or read comes from (`Store.attribute`): p
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.errors import PolicyInvalid
@@ -19,6 +20,7 @@ from hermes_memory_store.places.branch_marks import (
     BranchMark,
     HotPlace,
     WrittenAt,
+    add_stale_places,
     find_branch_marks,
     is_lowered,
     place_marked_facts,
@@ -41,11 +43,17 @@ class MarkedFact:
     mark: BranchMark | None = None
     is_lowered: bool = False
     """Whether it is ranked behind others."""
+    stale: str = ""
+    """The label of one whose cited lines changed."""
 
     @property
     def line(self) -> str:
-        """The fact's notation, and behind it the label of its branch."""
-        return self.fact.notation if self.mark is None else f"{self.fact.notation} {self.mark.label}"
+        """The fact's notation, and behind it the labels of its branch and of its citations."""
+        return " ".join(filter(None, (self.fact.notation, self.mark and self.mark.label, self.stale)))
+
+
+def to_marked_fact(fact: Fact, place: HotPlace | None) -> MarkedFact:
+    return MarkedFact(fact) if place is None else MarkedFact(fact, place.mark, place.is_lowered, place.stale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +68,24 @@ class MarkedFacts:
         """A sentence that counts what is held back, and says how to see it."""
         if not self.held:
             return None
-        names = sorted({marked.fact.origin.branch for marked in self.held if marked.fact.origin.branch})
+        names = sorted(
+            {marked.fact.origin.branch for marked in self.held if marked.fact.origin.branch and not marked.stale}
+        )
         count = f"{len(self.held)} fact{'s' if len(self.held) > 1 else ''}"
+        if all(marked.stale for marked in self.held):
+            return f"{count} with changed citations held back; `hermes-memory-tui verify` shows them"
         return f"{count} of unmerged branches held back; to see them search with branch:{names[0] if names else 'NAME'}"
 
 
 StartRow = tuple[Any, ...]
 """A row of `START_FACTS`: of a fact its key, type, whether it is pinned …, with the keys of its actor and origin."""
+
+
+CITING = """
+    SELECT id, cites, origin_id FROM facts WHERE id IN (SELECT value FROM json_each(?)) AND cites IS NOT NULL
+"""
+
+Key = TypeVar("Key")
 
 
 class BranchLabels:
@@ -117,12 +136,24 @@ class BranchLabels:
             theme: self.find_marks(theme, [fact.origin for fact in facts if fact.theme == theme])
             for theme in {fact.theme for fact in facts}
         }
+        labels = self._find_stale((fact, fact.cites, fact.origin) for fact in facts if fact.cites is not None)
         for fact in facts:
-            mark = marks[fact.theme].get(whereabouts(fact.origin))
+            mark, stale = marks[fact.theme].get(whereabouts(fact.origin)), labels.get(fact, "")
             lowered = is_lowered(mark, fact.type.value, fact.actor.kind, fact.theme, is_pinned=fact.pinned)
             holds = lowered and fact.origin.branch not in shown_branches and self._setting(fact.theme) == HOLD
-            (held if holds else given).append(MarkedFact(fact, mark, lowered))
+            holds = holds or (bool(stale) and self._policies.for_theme(fact.theme).stale == HOLD)
+            (held if holds else given).append(MarkedFact(fact, mark, lowered or bool(stale), stale))
         return MarkedFacts(given, held)
+
+    def _find_stale(self, citing: Iterable[tuple[Key, str, Origin]]) -> dict[Key, str]:
+        """Return the labels of facts of the reader's project whose cited lines are not in his working tree as they were."""
+        reader = self._names.origins.current()
+        cited = [(key, cites) for key, cites, origin in citing if origin.project == reader.project]
+        if not cited or reader.root is None or reader.project is None:
+            return {}
+        from hermes_memory_store.places.citations import find_stale  # here, not above: few facts cite anything
+
+        return find_stale(reader.root, cited)
 
     def mark_named(self, fact: Fact) -> MarkedFact:
         """Return one fact with its mark: one that was asked for by its name is never held back."""
@@ -134,9 +165,7 @@ class BranchLabels:
         by_key = self._names.origins.by_key
         origins = {key: by_key(key) for key in {row[7] for row in rows} if key is not None}
         marks = self.find_marks(theme, origins.values())
-        if not marks:
-            return {}
-        return place_marked_facts(
+        places = place_marked_facts(
             rows,
             {key: mark for key, origin in origins.items() if (mark := marks.get(whereabouts(origin)))},
             lambda actor: self._names.actor_by_key(actor).kind,
@@ -144,6 +173,9 @@ class BranchLabels:
             estimate_tokens,
             holds=self._setting(theme) == HOLD,
         )
+        keys = json.dumps([row[0] for row in rows])
+        stale = self._find_stale((key, cites, by_key(origin)) for key, cites, origin in self._db.rows(CITING, (keys,)))
+        return add_stale_places(places, stale, estimate_tokens, holds=self._policies.for_theme(theme).stale == HOLD)
 
     def _project_key(self, name: str | None) -> int | None:
         if name is not None and name not in self._keys:

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
+from hermes_memory_store.places.citations import cite_other
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli import COMMANDS, HEADINGS, cli
 from hermes_memory_tui.cli.command_examples import EXAMPLES, PROGRAM, Example
@@ -50,6 +51,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     with Store.open(home / ".hermes" / "memory.db") as store:
         named = store.facts.write("default", "C[db.id]: the database uses UUID", scope="schema").fact.uid
         store.guards.add(named, "git push*")
+        store.citations.add(named, [cite_other("url", "https://example.org")])
         agent = store.sessions.open("default", "c0ffee00-7d0a-4b52-9a4e-2f3f5d6c7b8a", client="claude-code")
         store.turns.add("default", "user", "we deploy on Friday", session=agent)
         store.facts.write("default", "D[auth]: JWT at login", scope="login", session=agent)

@@ -50,6 +50,8 @@ COMMANDS = {
     "backfill": "memory.backfill_command",
     "capture": "maintenance.capture_commands",
     "guard": "maintenance.guard_commands",
+    "cite": "maintenance.verify_commands",
+    "verify": "maintenance.verify_commands",
     "pause": "maintenance.capture_commands",
     "resume": "maintenance.capture_commands",
     "demo": "maintenance.demo_command",

@@ -10,6 +10,7 @@ from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.items.kinds import FACT, SCOPE, Form
 from hermes_memory_store.items.project_rows import PLACES
 from hermes_memory_store.model import Actor, Change, Fact, Origin
+from hermes_memory_store.places.citations import parse_citations
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
@@ -178,6 +179,10 @@ def format_origin_note(origin: Origin) -> str:
 def format_column_change(name: str, before: Any, after: Any) -> str:
     if name == "pinned":
         return "pinned" if after else "not pinned"
+    if name == "cites":
+        before, after = (
+            ", ".join(citation.label for citation in parse_citations(cites)) or None for cites in (before, after)
+        )
     if before is None or after is None:
         return f"{name}: {after if before is None else before}"
     return f"{name}: {before} → {after}"

@@ -1,0 +1,233 @@
+"""The citations of facts: a person adds and removes them, and verifies those of a project. See `places/citations.py`."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.items.fact_pages import to_facts
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation
+from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.memory.fact_lookup import find_facts_by_name
+from hermes_memory_store.memory.scopes import record_change
+from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact
+from hermes_memory_store.places.citations import (
+    MOST_CITED,
+    Citation,
+    CitationCheck,
+    CitationState,
+    check_lines,
+    compare_cited_lines,
+    digest_lines,
+    format_citations,
+    parse_citations,
+    read_cited_file,
+    split_file_lines,
+)
+from hermes_memory_store.places.git_files import Repository, read_head
+from hermes_memory_store.projects.borrowed_objects import BorrowedObjects, GitFailed, borrow_objects
+
+FOLLOW_S = 20.0
+"""How long Git may look for where the lines of all changed citations went."""
+
+MOST_FOLLOWED = 20
+"""Files of the same words that are looked through for cited lines."""
+
+CHECKED_FACTS = f"{FACTS_WITH_READS} WHERE f.theme_id = ? AND f.tier IN ('hot', 'cold') ORDER BY f.id"
+
+
+@dataclass(frozen=True, slots=True)
+class FactCheck:
+    """How a fact's citations stand: its state is that of the worst of them."""
+
+    fact: Fact
+    checks: tuple[CitationCheck, ...]
+
+    @property
+    def state(self) -> str:
+        """Return a `CitationState`, or `not cited`."""
+        states = [check.state for check in self.checks]
+        return next((state.value for state in WORST_FIRST if state in states), "not cited")
+
+
+WORST_FIRST = (
+    CitationState.MISSING,
+    CitationState.CHANGED,
+    CitationState.UNKNOWN,
+    CitationState.MOVED,
+    CitationState.TRUE,
+)
+
+
+class FactCitations:
+    def __init__(self, db: Db, names: Names, journal: Journal) -> None:
+        self._db = db
+        self._names = names
+        self._journal = journal
+
+    def add(
+        self, name: str, citations: Sequence[Citation], *, theme: str | None = None, actor: Actor = PERSON
+    ) -> ChangeResult:
+        """Let a fact cite these beside what it cites; the same lines or thing again take the place of the former.
+
+        :raises UnknownFact: AmbiguousUid
+        :raises ArgumentError: it would cite too much; nothing was changed then
+        """
+
+        def extend(present: Sequence[Citation]) -> Sequence[Citation]:
+            labels = {citation.label for citation in citations}
+            extended = [*(one for one in present if one.label not in labels), *citations]
+            if len(extended) > MOST_CITED:
+                raise errors.ArgumentError(
+                    f"a fact cites {MOST_CITED} things at most; remove one first", str(len(extended))
+                )
+            return extended
+
+        return self._change(name, theme, "cite", extend, actor)
+
+    def remove(self, name: str, label: str = "", *, theme: str | None = None) -> ChangeResult:
+        """Let a fact no longer cite something, or anything.
+
+        :raises UnknownFact: AmbiguousUid
+        :raises ArgumentError: it does not cite that; nothing was changed then
+        """
+
+        def leave_out(present: Sequence[Citation]) -> Sequence[Citation]:
+            remaining = [citation for citation in present if label not in ("", citation.label)]
+            if len(remaining) == len(present):
+                cited = ", ".join(citation.label for citation in present) or "nothing"
+                raise errors.ArgumentError(
+                    f"the fact does not cite {errors.shorten_value(label)!r}; it cites {cited}", label
+                )
+            return remaining
+
+        return self._change(name, theme, "uncite", leave_out, PERSON)
+
+    def _change(
+        self,
+        name: str,
+        theme: str | None,
+        op: str,
+        change_of: Callable[[Sequence[Citation]], Sequence[Citation]],
+        actor: Actor,
+    ) -> ChangeResult:
+        row: FactRow | None = find_facts_by_name(self._db, [name], None if theme is None else self._names.theme(theme))[
+            0
+        ]
+        assert row is not None
+        with self._db.write_transaction() as conn:
+            change = Mutation(conn, self._names, self._journal, actor)
+            uid, row = row.uid, change.fact_row(row.uid)
+            if row is None:
+                raise errors.UnknownFact(uids.format_uid(uid))
+            cites = format_citations(change_of(parse_citations(row.cites)))
+            if cites != row.cites:
+                change.update_fact(row, op, keep_time=True, cites=cites)
+            return record_change(change)
+
+    def verify(self, theme: str, repository: Repository | None, project: str | None) -> list[FactCheck]:
+        """Check the facts of a theme that come from a project, or from none, in its working tree as it is now.
+
+        Lines that are no longer in their file are looked for where Git says that it went, and in the files of the same words.
+
+        :raises UnknownTheme:
+        """
+        facts = to_facts(self._names, self._db.rows(CHECKED_FACTS, (self._names.theme(theme),)))
+        chosen = [fact for fact in facts if fact.origin.project in (None, project)]
+        with CitationChecker(repository) as checker:
+            return [
+                FactCheck(fact, tuple(checker.check(citation) for citation in parse_citations(fact.cites)))
+                for fact in chosen
+            ]
+
+
+class CitationChecker:
+    """Checks citations in one working tree, and follows lines across its files."""
+
+    def __init__(self, repository: Repository | None) -> None:
+        self._repository = repository
+        self._head = None if repository is None else read_head(repository)[1]
+        self._stack = contextlib.ExitStack()
+        self._git: BorrowedObjects | None = None
+
+    def __enter__(self) -> CitationChecker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def check(self, citation: Citation) -> CitationCheck:
+        if self._repository is None:
+            return CitationCheck(citation, CitationState.UNKNOWN, note="this folder is in no repository")
+        if citation.kind == "commit":
+            return self._check_commit(citation)
+        if citation.kind != "lines":
+            return CitationCheck(citation, CitationState.UNKNOWN, note=NOT_LOOKED_AT[citation.kind])
+        check = check_lines(self._repository.root, citation)
+        if check.state not in (CitationState.CHANGED, CitationState.MISSING) or not citation.commit:
+            return check
+        with contextlib.suppress(GitFailed):
+            return self._follow(citation) or check
+        return check
+
+    def _open_git(self) -> BorrowedObjects:
+        assert self._repository is not None
+        if self._git is None:
+            deadline = time.monotonic() + FOLLOW_S
+            is_sha256 = len(self._head or "") == 64
+            self._git = self._stack.enter_context(
+                borrow_objects(self._repository.common, sha256=is_sha256, deadline=deadline)
+            )
+        return self._git
+
+    def _check_commit(self, citation: Citation) -> CitationCheck:
+        try:
+            self._open_git().run("merge-base", "--is-ancestor", citation.what, self._head or "")
+        except GitFailed:
+            return CitationCheck(citation, CitationState.MISSING, note="this branch does not have it")
+        return CitationCheck(citation, CitationState.TRUE)
+
+    def _follow(self, citation: Citation) -> CitationCheck | None:
+        """Find cited lines in another file: one that the cited one was renamed to, or one with the longest of the lines."""
+        git, head = self._open_git(), self._head or ""
+        cited = split_file_lines(git.run("cat-file", "blob", f"{citation.commit}:{citation.what}"))
+        lines = cited[citation.first - 1 : citation.last]
+        if digest_lines(lines) != citation.digest:  # they were never committed as they were cited
+            return None
+        longest = max(lines, key=len).strip().decode("utf-8", "replace")
+        words = ("grep", "-I", "-l", "-z", "-F", "-e", longest, head)
+        found = git.run(*words, codes=(0, 1)).decode("utf-8", "surrogateescape").split("\0")
+        paths = [path.partition(":")[2] for path in found if path]
+        paths.sort(key=lambda path: likeness(path, citation.what), reverse=True)
+        for path in paths[:MOST_FOLLOWED]:
+            content, _ = read_cited_file(self._repository.root, path) if self._repository else (None, "")
+            check = None if content is None else compare_cited_lines(citation, content)
+            if check is not None and check.state in (CitationState.TRUE, CitationState.MOVED):
+                return CitationCheck(citation, CitationState.MOVED, check.first, note=path)
+        return None
+
+
+NOT_LOOKED_AT = {
+    "command": "it is run by `verify --run` alone",
+    "url": "it is never fetched",
+    "turn": "a message does not change",
+}
+
+
+def likeness(path: str, other: str) -> tuple[bool, int]:
+    """Return how alike two paths are: whether the files are called the same, and how many folders they share."""
+    (*folders, name), (*other_folders, other_name) = path.split("/"), other.split("/")
+    return name == other_name, len({*folders} & {*other_folders})
+
+
+def count_states(checks: Iterable[FactCheck]) -> dict[str, int]:
+    counts = dict.fromkeys([*(state.value for state in reversed(WORST_FIRST)), "not cited"], 0)
+    for check in checks:
+        counts[check.state] += 1
+    return counts

@@ -1,0 +1,236 @@
+"""Cited lines are true, moved, changed or missing as the file is now; what must not be looked at is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import Millis, Origin, Way
+from hermes_memory_store.places.citations import (
+    MOST_BYTES,
+    Citation,
+    CitationState,
+    check_command,
+    check_lines,
+    cite_lines,
+    cite_other,
+    compare_cited_lines,
+    find_stale,
+    format_citations,
+    parse_citations,
+)
+from hermes_memory_store.places.git_files import find_repository
+from hermes_memory_store.store import Store
+
+BODY = """import os
+
+
+def connect(host):
+    port = 5432
+    return host, port
+
+
+def close(host):
+    return None
+"""
+
+WORDS = st.text("abcdef ghij", min_size=3, max_size=30)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    (folder / "db.py").write_text(BODY)
+    return folder
+
+
+def state(root: Path, citation: Citation) -> tuple[str, int]:
+    check = check_lines(str(root), citation)
+    return check.state.value, check.first
+
+
+def test_lines_that_stand_are_true_whatever_ends_them(root: Path) -> None:
+    citation = cite_lines(str(root), "db.py:4-6")
+    assert state(root, citation) == ("true", 4)
+    (root / "db.py").write_bytes(b"\xef\xbb\xbf" + BODY.replace("\n", " \r\n").encode())
+    assert state(root, citation) == ("true", 4)
+
+
+@given(above=st.lists(WORDS, max_size=20), below=st.lists(WORDS, max_size=20))
+def test_lines_are_followed_however_much_is_put_around_them(above: list[str], below: list[str]) -> None:
+    lines = ["def spam():", "    eggs = 12345", "    return eggs + 1"]
+    content = "\n".join(lines).encode()
+    root_content = b"".join((content, b"\n"))
+    citation = parse_citations(format_citations([cite_from(root_content, 1, 3)]))[0]
+    now = "\n".join([*above, *lines, *below]).encode()
+    check = compare_cited_lines(citation, now)
+    assert (check.state, check.first) == (CitationState.MOVED if above else CitationState.TRUE, len(above) + 1)
+
+
+@given(at=st.integers(0, 2), word=st.text("xyz", min_size=1, max_size=5))
+def test_a_line_with_another_word_is_changed(at: int, word: str) -> None:
+    lines = ["def spam():", "    eggs = 12345", "    return eggs + 1"]
+    citation = cite_from("\n".join(lines).encode(), 1, 3)
+    lines[at] += word
+    assert compare_cited_lines(citation, "\n".join(["", *lines]).encode()).state is CitationState.CHANGED
+
+
+def cite_from(content: bytes, first: int, last: int) -> Citation:
+    """Cite lines of a content that is written down for as long as that takes."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.txt").write_bytes(content)
+        return cite_lines(folder, f"a.txt:{first}-{last}", "c" * 40, 1_700_000_000_000)
+
+
+def test_a_closing_bracket_is_not_taken_for_another_one(root: Path) -> None:
+    (root / "a.c").write_text("f() {\n  one();\n}\n\ng() {\n  two();\n}\n")
+    citation = cite_lines(str(root), "a.c:7")
+    (root / "a.c").write_text("f() {\n  one();\n}\n\nh();\n")
+    assert state(root, citation)[0] == "changed"
+    (root / "a.c").write_text("int x;\nf() {\n  one();\n}\n\ng() {\n  two();\n}\n")
+    assert state(root, citation) == ("moved", 8)
+
+
+def test_a_citation_comes_back_as_it_was_and_odd_ones_are_left_out(root: Path) -> None:
+    cited = [
+        cite_lines(str(root), "db.py:5", "a" * 40, 1_700_000_000_000),
+        cite_other("commit", "abc1234"),
+        cite_other("command", "make lint", exit_code=2, output="no issues"),
+        cite_other("url", "https://example.org/x"),
+        cite_other("turn", "01a228f9-51c6-7001-b39e-bb219840026a"),
+    ]
+    assert parse_citations(format_citations(cited)) == tuple(cited)
+    for odd in (None, "", "{", "3", "[3]", '[{"lines": 4}]', '[{"lines": "a.py:1"}]', '[{"later": "x"}]', '{"a": 1}'):
+        assert parse_citations(odd) == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "problem"),
+    [
+        ("db.py", "names no lines"),
+        ("db.py:0-3", "first line comes before"),
+        ("db.py:6-4", "first line comes before"),
+        ("db.py:1-900", "at most"),
+        ("db.py:99", "none of number 99"),
+        ("db.py:2-3", "are empty"),
+        ("../db.py:1", "not in the repository"),
+        ("/etc/passwd:1", "not in the repository"),
+        (".git/config:1", "not in the repository"),
+        ("gone.py:1", "no such file"),
+        ("link.py:1", "symbolic link"),
+        ("linked/db.py:1", "a link leads there"),
+        ("module/db.py:1", "a repository of its own"),
+        ("data.bin:1", "no text"),
+        ("pipe:1", "regular file"),
+        ("huge.txt:1", "larger than"),
+    ],
+)
+def test_what_cannot_be_cited_is_named(root: Path, place: str, problem: str) -> None:
+    (root / "link.py").symlink_to("/etc/passwd")
+    (root / "linked").symlink_to(root)
+    (root / "module" / ".git").mkdir(parents=True)
+    (root / "module" / "db.py").write_text("x\n")
+    (root / "data.bin").write_bytes(b"a\0b\n")
+    os.mkfifo(root / "pipe")
+    with (root / "huge.txt").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(ArgumentError, match=problem):
+        cite_lines(str(root), place)
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"), [("commit", "HEAD"), ("url", "file:///etc"), ("turn", "x"), ("command", ""), ("command", "a\nb")]
+)
+def test_other_things_have_their_forms(kind: str, what: str) -> None:
+    with pytest.raises(ArgumentError):
+        cite_other(kind, what)
+    with pytest.raises(ArgumentError, match="no pattern"):
+        cite_other("command", "make", output="(")
+
+
+def test_a_command_is_compared_by_its_exit_code_and_what_it_prints() -> None:
+    citation = cite_other("command", "make lint", output=r"\b0 issues")
+    assert check_command(citation, 0, "found 0 issues").state is CitationState.TRUE
+    assert check_command(citation, 0, "found 10 issues").state is CitationState.CHANGED
+    assert check_command(citation, 1, "found 0 issues").note == "exit code 1, not 0"
+
+
+def test_a_fact_of_changed_lines_has_a_label_with_the_day(root: Path) -> None:
+    cites = format_citations([cite_lines(str(root), "db.py:4-6", "", 1_777_800_000_000)]) or ""
+    assert find_stale(str(root), [("a", cites)]) == {}
+    (root / "db.py").write_text(BODY.replace("5432", "5433"))
+    assert find_stale(str(root), [("a", cites)]) == {"a": "(cited lines changed since 3 May)"}
+    (root / "db.py").unlink()
+    assert find_stale(str(root), [("a", cites)]) == {"a": "(cited lines changed since 3 May)"}
+
+
+@pytest.fixture
+def repository(root: Path) -> Path:
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    return root
+
+
+def git(root: Path, *words: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    return subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_a_fact_cites_and_is_undone_and_verified(repository: Path, tmp_path: Path) -> None:
+    found = find_repository(str(repository))
+    with Store.open(tmp_path / "m.db") as store:
+        fact = store.facts.write("ops", "V[db.port]: 5432").fact
+        citation = cite_lines(str(repository), "db.py:4-6", git(repository, "rev-parse", "HEAD"))
+        changed = store.citations.add(fact.uid, [citation])
+        assert [check.state for check in store.citations.verify("ops", found, None)] == ["true"]
+        assert store.facts.get(fact.uid).updated_at == fact.updated_at
+        (repository / "db.py").write_text("# new\n" + BODY)
+        assert [check.state for check in store.citations.verify("ops", found, None)] == ["moved"]
+        git(repository, "mv", "db.py", "store.py")
+        git(repository, "commit", "-qam", "move")
+        (check,) = store.citations.verify("ops", found, None)
+        assert (check.state, check.checks[0].note, check.checks[0].first) == ("moved", "store.py", 5)
+        (repository / "store.py").write_text(BODY.replace("5432", "5433"))
+        assert [check.state for check in store.citations.verify("ops", found, None)] == ["missing"]
+        store.undo.changes(changed.seqs)
+        assert [check.state for check in store.citations.verify("ops", found, None)] == ["not cited"]
+        with pytest.raises(ArgumentError, match="cites nothing"):
+            store.citations.remove(fact.uid, "db.py:4-6")
+
+
+def test_a_commit_that_the_branch_lacks_is_missing(repository: Path, tmp_path: Path) -> None:
+    git(repository, "checkout", "-qb", "side")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "aside")
+    side = git(repository, "rev-parse", "HEAD")
+    git(repository, "checkout", "-q", "main")
+    found = find_repository(str(repository))
+    with Store.open(tmp_path / "m.db") as store:
+        for commit in (git(repository, "rev-parse", "HEAD"), side):
+            fact = store.facts.write("ops", f"D[at.{commit[:4]}]: as of then").fact
+            store.citations.add(fact.uid, [cite_other("commit", commit)])
+        assert [check.state for check in store.citations.verify("ops", found, None)] == ["true", "missing"]
+
+
+def test_a_reader_in_the_project_is_told_last_of_changed_lines(repository: Path, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "m.db") as store:
+        here = store.projects.locate(Origin(way=Way.COMMAND_LINE), repository)
+        with store.attribute(here):
+            port = store.facts.write("ops", "V[db.port]: 5432").fact
+            store.facts.write("ops", "V[db.host]: here")
+        store.citations.add(port.uid, [cite_lines(str(repository), "db.py:4-6", "", Millis(1_777_800_000_000))])
+        (repository / "db.py").write_text(BODY.replace("5432", "5433"))
+        with store.attribute(here):
+            lines = store.context.status("ops").text.splitlines()
+            assert lines.index("V[db.host]: here") < lines.index("V[db.port]: 5432 (cited lines changed since 3 May)")
+        with store.attribute(store.projects.locate(Origin(way=Way.COMMAND_LINE), tmp_path)):
+            assert "V[db.port]: 5432" in store.context.status("ops").text.splitlines()
