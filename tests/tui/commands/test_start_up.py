@@ -31,6 +31,7 @@ SAYS_OF_HOSTS = {
     *(".connect.hosts", ".connect.jsonc_edit", ".connect.toml_yaml_edit"),
     *(".backfill", ".backfill.disk_sessions", ".backfill.session_forms"),
     *(".hook_service", ".hook_service.transcripts", ".hook_service.transcripts.transcript_file"),
+    *(".hook_program", ".hook_program.program"),
 }
 """What `status` needs besides: which hosts delete sessions soon."""
 
