@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import log
 
 from hermes_memory_store.database.db import Db
@@ -188,18 +188,17 @@ def measure_facts(
     return fits
 
 
-def select_theme_lines(db: Db, names: Names, theme: str, text: str, *, limit: int) -> list[str]:
-    """Return the lines of a long text that share most with the facts of a theme, each as the words that facts hold too."""
-    theme_id = names.theme_or_none(theme)
-    if theme_id is None or not is_index_usable(db.conn, FACTS):
+def select_theme_lines(db: Db, names: Names, themes: Iterable[str], text: str, *, limit: int) -> list[str]:
+    """Return the lines of a long text that share most with the facts of themes, each as the words that facts hold too."""
+    lows = [theme_id << THEME_SHIFT for theme_id in map(names.theme_or_none, themes) if theme_id is not None]
+    if not lows or not is_index_usable(db.conn, FACTS):
         return []
     words: dict[str, list[str]] = {}
     lines = [WORD.findall(line) for line in text.splitlines()]
     for word in (word for line in lines for word in line):
         if len(words) < MOST_WORDS:
             words.setdefault(word, index_terms(word))
-    low = theme_id << THEME_SHIFT
-    vocabulary = Vocabulary(db, FACTS, [(low, low | (1 << THEME_SHIFT) - 1)])
+    vocabulary = Vocabulary(db, FACTS, [(low, low | (1 << THEME_SHIFT) - 1) for low in lows])
     held = set(vocabulary.among({term for terms in words.values() for term in terms}))
     shares = {
         word: COMMON_SHARE if all(map(is_common_term, terms)) else 1.0

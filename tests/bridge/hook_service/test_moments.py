@@ -239,6 +239,8 @@ def test_an_edit_is_told_what_it_contradicts_and_not_what_it_takes_out_or_fulfil
         assert act(places, "edit", path, call=f"{path}\nfrom celery import Celery") == ""
         assert act(places, "edit", path, call=f'{path}\nURL = "postgres://db:5433/shop"') == ""
         assert "5433" in act(places, "edit", path, call=f'{path}\nURL = "postgres://db:5432/shop"')
+        elsewhere = {"folder": "/home/me/shop", "session": "s2"}  # whose theme has no fact of its own
+        assert "5433" in act(places, "edit", path, call=f'{path}\nURL = "postgres://db:5432/shop"', **elsewhere)
         patch = "*** Begin Patch\n*** Update File: app/billing.py\n@@\n-amount: float\n+amount: int\n*** End Patch"
         assert act(places, "edit", path, call=patch) == ""
         assert "money.amounts" in act(places, "edit", path, call=patch.replace("+amount: int", "+amount: float"))

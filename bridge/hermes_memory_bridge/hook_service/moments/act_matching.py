@@ -87,7 +87,8 @@ def find_touched(
 
 
 def select_lines(store: Store, theme: str, text: str) -> list[str]:
-    return select_theme_lines(store.db, store.names, theme, text, limit=MOST_LINES)
+    themes = [source.name for source in store.place_themes.readable(theme)]
+    return select_theme_lines(store.db, store.names, themes, text, limit=MOST_LINES)
 
 
 def to_rejections(content: str) -> str:
