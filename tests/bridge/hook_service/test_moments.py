@@ -12,6 +12,7 @@ import pytest
 from hermes_memory_bridge.hook_program.hook_event import HookEvent
 from hermes_memory_bridge.hook_service.moments.act_matching import find_act_facts
 from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.items.action_rows import Action, keep_actions
 from hermes_memory_store.model import PERSON, Millis
 from hermes_memory_store.notation.token_count import count_tokens
@@ -244,3 +245,44 @@ def test_an_edit_is_told_what_it_contradicts_and_not_what_it_takes_out_or_fulfil
         patch = "*** Begin Patch\n*** Update File: app/billing.py\n@@\n-amount: float\n+amount: int\n*** End Patch"
         assert act(places, "edit", path, call=patch) == ""
         assert "money.amounts" in act(places, "edit", path, call=patch.replace("+amount: int", "+amount: float"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat pricing/totals.py",
+        "sed -n '1,80p' pricing/totals.py",
+        "nl -ba pricing/totals.py | sed -n 1,80p",
+        "head -n 40 /home/me/shop/pricing/totals.py",
+        "cd pricing && tail -5 totals.py",
+        "bash -lc 'cat pricing/totals.py'",
+    ],
+)
+def test_a_command_that_reads_a_file_is_a_reading_of_it(command: str, db: Path) -> None:
+    [uid] = write(db, "C[pricing.rounding]: half up, never to even")
+    read = HookEvent("codex", "tool", act="read", subject="/home/me/shop/pricing/totals.py", folder="/home/me/shop")
+    run = HookEvent("codex", "tool", act="run", subject=command, folder="/home/me/shop")
+    with Store.open(db, read_only=True) as store:
+        found = [[fact.uid for fact in find_act_facts(store, "default", event)] for event in (read, run)]
+    assert found == [[uid], [uid]]
+
+
+@pytest.mark.parametrize(
+    "command", ["sed -i s/a/b/ notes/plan.md", "sed s/pricing/x/ notes/plan.md", "awk /pricing/ a.md"]
+)
+def test_what_a_program_is_told_to_do_is_no_path_that_it_reads(command: str, db: Path) -> None:
+    write(db, "C[pricing.rounding]: half up, never to even")
+    with Store.open(db, read_only=True) as store:
+        assert find_act_facts(store, "default", HookEvent("codex", "tool", act="run", subject=command)) == []
+
+
+@pytest.mark.parametrize("host", find_hosts_with("answers"))
+def test_what_a_start_gave_may_be_given_at_its_moment_once_in_every_host(host: str, db: Path) -> None:
+    write(db, "C[migrations.alembic]: never edited once released")
+    with bridge(db) as places:
+        event = {"host": host, "session": "s"}
+        for kind in ("start", "prompt"):
+            send_event(places, kind, **event, source="startup", text="hello there")
+        texts = [act(places, "read", "migrations/0042.py", **event) for _ in range(2)]
+        send_event(places, "turn", **event)
+    assert ["migrations.alembic" in text for text in texts] == [True, False]

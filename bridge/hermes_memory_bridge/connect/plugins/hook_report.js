@@ -11,6 +11,7 @@ const GUARDED = /*GUARDED*/ [] // the tools before which guards are asked; none 
 
 const START_MS = 1300 // the hook program's own stop of 1 s, and the start of its interpreter
 const PROMPT_MS = 450 // 150 ms likewise
+const TOOL_MS = 1100 // 0.8 s likewise, of which most is for busy machines
 const GUARD_MS = 2800 // 2.5 s likewise
 const MAX_CHARS = 262144
 

@@ -211,7 +211,7 @@ export const HermesMemory = async ({ client, directory }) => {
         const id = calls.get(input.callID) ?? input.callID
         calls.delete(input.callID)
         const call = { tool_name: input.tool, tool_input: input.args, call_id: id, exit }
-        const given = await report("tool", describe(session, { ...call, text }), PROMPT_MS)
+        const given = await report("tool", describe(session, { ...call, text }), TOOL_MS)
         if (given && typeof output.output === "string") output.output += `\n\n${given}`
       }),
 

@@ -112,7 +112,7 @@ export default async function (pi) {
     attempt(async () => {
       const text = HEARS || isError ? joinParts(content) : ""
       const call = { tool_name: toolName, tool_input: input, call_id: toolCallId, failed: isError }
-      const given = await report("tool", describe(ctx, { ...call, text }), PROMPT_MS)
+      const given = await report("tool", describe(ctx, { ...call, text }), TOOL_MS)
       return given ? { content: [...content, { type: "text", text: given }] } : undefined
     }),
   )

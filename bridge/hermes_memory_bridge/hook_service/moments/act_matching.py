@@ -11,6 +11,7 @@ from hermes_memory_bridge.hook_service.moments.act_words import (
     find_error_lines,
     find_folder_words,
     find_path_words,
+    find_read_paths,
     find_written_lines,
     is_check,
     split_paths,
@@ -46,16 +47,22 @@ def find_act_facts(store: Store, theme: str, event: HookEvent) -> list[Fact]:
     if event.act == "edit":
         return find_contradicted(store, theme, event)
     if event.act == "read":
-        folders = find_folder_words(event.subject, event.folder)
-        facts = find_touched(store, theme, [find_path_words(event.subject, event.folder)], BINDING)
-        return [*dict.fromkeys([*facts, *find_touched(store, theme, [folders], CONSTRAINTS)])]
+        return find_path_facts(store, theme, event.subject, event.folder)
     if event.act != "run":
         return []
     words = find_command_words(event.subject, event.folder, failed=event.failed)
     if event.failed:
         lines = select_lines(store, theme, find_error_lines(event.error[:MOST_READ]))
         return find_touched(store, theme, [f"{words} {line}" for line in lines or [""]], AFTER_FAILURE)
-    return find_touched(store, theme, [words], CONSTRAINTS if is_check(event.subject) else BINDING)
+    facts = find_touched(store, theme, [words], CONSTRAINTS if is_check(event.subject) else BINDING)
+    read = find_path_facts(store, theme, find_read_paths(event.subject, event.folder), event.folder)
+    return [*dict.fromkeys([*facts, *read])]
+
+
+def find_path_facts(store: Store, theme: str, paths: str, folder: str) -> list[Fact]:
+    """Return the facts that what was read touches: by its path, and the constraints on a folder in it."""
+    facts = find_touched(store, theme, [find_path_words(paths, folder)], BINDING)
+    return [*dict.fromkeys([*facts, *find_touched(store, theme, [find_folder_words(paths, folder)], CONSTRAINTS)])]
 
 
 def find_contradicted(store: Store, theme: str, event: HookEvent) -> list[Fact]:

@@ -10,12 +10,15 @@ from hermes_memory_store.hosts.command_words import split_commands
 
 MOST_COMMAND, MOST_PATHS = 4_096, 4
 
-READERS = frozenset({"cat", "head", "tail", "less", "more", "bat", "ls", "dir", "tree"})
+READERS = frozenset({"cat", "head", "tail", "less", "more", "bat", "nl", "ls", "dir", "tree"})
 """Programs that say what stands in a file or a folder: the same as to read it."""
+
+SCRIPTED_READERS = frozenset({"sed", "awk"})
+"""The same, with what is to be done before the paths."""
 
 SILENT = frozenset((
     "cd", "pwd", "echo", "printf", "date", "whoami", "hostname", "uname", "which", "type", "wc", "du", "df", "stat", "file",
-    "find", "fd", "grep", "egrep", "rg", "ag", "sed", "awk", "cut", "sort", "uniq", "tr", "diff", "env", "export", "set", "true",
+    "find", "fd", "grep", "egrep", "rg", "ag", "cut", "sort", "uniq", "tr", "diff", "env", "export", "set", "true",
     "false", "sleep", "clear", "history", "ps", "top", "id", "test", "jobs", "wait", "exit",
 ))  # fmt: skip
 """Programs with which nothing is at stake, be what they name what it may."""
@@ -69,17 +72,32 @@ def split_paths(paths: str, folder: str) -> list[str]:
 
 
 def find_command_words(command: str, folder: str, *, failed: bool) -> str:
-    """Return the words of the commands with which something is at stake."""
+    """Return the words of the commands with which something is at stake; of what was read see `find_read_paths`."""
     words = []
     for simple in (part.words for part in split_commands(command[:MOST_COMMAND], folder) if part.words):
         program = simple[0].rpartition("/")[2]
-        if program in READERS:
-            words += [find_path_words(word, folder) for word in simple[1:] if not word.startswith("-")]
+        if program in READERS | SCRIPTED_READERS:
+            words += [find_path_words(path, folder) for path in list_read_paths(simple) if failed]
         elif program not in SILENT and not (program == "git" and not SILENT_GIT.isdisjoint(simple[1:3])):
             words += [program, *(part for word in simple[1:] for part in word.split())]
         elif failed and program == "git":
             words += [program, *simple[1:]]
     return " ".join(dict.fromkeys(words))
+
+
+def find_read_paths(command: str, folder: str) -> str:
+    """Return the paths that the commands read, one a line, wherever they stand."""
+    parts = (part for part in split_commands(command[:MOST_COMMAND], folder) if part.words)
+    return "\n".join(os.path.join(part.folder, path) for part in parts for path in list_read_paths(part.words))
+
+
+def list_read_paths(simple: list[str]) -> list[str]:
+    """Return the paths that a simple command reads, as it names them; none of one that writes in place."""
+    program = simple[0].rpartition("/")[2]
+    paths = [word for word in simple[1:] if not word.startswith("-") and not word.isdecimal()]
+    if program in SCRIPTED_READERS:
+        return [] if any(word.startswith(("-i", "--in-place")) for word in simple[1:]) else paths[1:]
+    return paths if program in READERS else []
 
 
 def find_error_lines(text: str) -> str:

@@ -93,8 +93,8 @@ def find_spent(store: Store, moment: HookMoment) -> tuple[int, dict[Uid, int], s
         if kind == "moment":
             spent += tokens
             reasons.add(why)
-        if kind == "compaction" or (kind == "start" and not lasts):
-            given = {}
+        if kind in ("start", "compaction"):
+            given = given if lasts and kind == "start" else {}
         elif lasts or host_session is None or at >= host_session.window_at:
             given |= dict.fromkeys(uids, at)
     return spent, given, reasons
