@@ -81,14 +81,19 @@ class HookService:
         :raises ThemeError: it names a theme that cannot be one
         """
         event = parse_event(arguments)
-        if event.event == "tool":
-            self.worker.run_in_background(self.keep_act(event))
         if event.event == "guard":
             await self.record_waiting(event.to_wire())
             return to_answer("")
         process = find_host_process(event.pids)
         name = to_session_name(event, process)
         turn = self.turns.find(event.host, name)
+        if event.event == "tool":
+            earlier = [*turn.acts]
+            act = self.worker.run_in_background(self.keep_act(event))
+            turn.acts.add(act)
+            act.add_done_callback(turn.acts.discard)
+            if event.failed and earlier:  # what cleared it may be among them
+                await asyncio.wait(earlier, timeout=LOOK_S)
         if event.event == "tool" and event.capture:
             turn.record = self.worker.run_in_background(self._note_tool_words(event, turn.record))
         if event.event == "tool" and event.act in ("run", "edit"):

@@ -21,6 +21,8 @@ class SessionTurn:
         """What was given and is not committed yet."""
         self.given_lines: set[str] = set()
         """What was told beside facts after tools, once a session."""
+        self.acts: set[asyncio.Task[Any]] = set()
+        """What tools did that is not kept yet."""
         self.record: asyncio.Task[Any] | None = None
         """The record of the last event; it follows those before it."""
 

@@ -403,3 +403,17 @@ def test_what_a_hook_brought_expires_after_ninety_days_and_goes_with_a_purge(all
         purge_expired_data(store)
         assert kept(allowed) == []
     assert files_with(allowed.parent, "make check") == []
+
+
+def test_what_cleared_an_error_a_moment_ago_is_told_though_it_was_kept_only_then(allowed: Path, shop: Path) -> None:
+    builds = [f"sh build.sh {part}" for part in ("app", "server", "docs", "web", "jobs", "cli")]
+    runs = [run for build in builds for run in ((build, 3), ("sh configure.sh", 0), (build, 0), (build, 3))]
+    with bridge(allowed) as places:
+        texts = [
+            send_event(
+                places, "tool", session=f"s{number // 4}", folder=str(shop), tool="Bash", act="run", subject=command,
+                call_id=f"call_{number}", exit=code, failed=code > 0, error=code * "error: no configured toolchain\n",
+            )
+            for number, (command, code) in enumerate(runs)
+        ]  # fmt: skip
+    assert ['ran "sh configure.sh"; then passed' in text for text in texts[3::4]] == [True] * 6
