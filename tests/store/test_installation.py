@@ -14,7 +14,11 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 
 
 def test_the_extras_are_those_of_the_project() -> None:
-    extras = {name: tuple(needs) for name, needs in PROJECT["optional-dependencies"].items() if name != "test"}
+    extras = {
+        name: tuple(needs)
+        for name, needs in PROJECT["optional-dependencies"].items()
+        if name not in ("test", "release")
+    }
     assert extras == EXTRAS
 
 

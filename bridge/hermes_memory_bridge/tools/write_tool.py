@@ -13,7 +13,7 @@ from hermes_memory_store.errors import ArgumentError, InputError, MemoryFull, No
 from hermes_memory_store.intake.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.model import Actor, ChangeResult, Fact, Origin, Relief, Session, Suspicion, WriteResult
 from hermes_memory_store.notation.memory_spec import find_target
-from hermes_memory_store.places.citations import cite_named
+from hermes_memory_store.places.citations import MOST_CITED, cite_named
 from hermes_memory_store.uids import short_uid
 
 WARN_PCT = 80
@@ -41,8 +41,8 @@ def to_write_refusal(error: StoreError) -> ToolResult:
     description=(
         "Write a fact to persistent memory using MEMORY_SPEC notation: TYPE[target]: content.\n"
         "Types: C constraint, D decision, V value, ? unknown, ✓ done (closes the scope), ~ obsolete.\n"
-        "Call it whenever a constraint, decision or value is established. A new fact supersedes the old one of the same "
-        "type, target and scope; the same fact again is stored once."
+        "Call it when a constraint, decision or value is established. A new fact supersedes the old one of its type, target "
+        "and scope."
     ),
     brief=(
         "Keep a fact as TYPE[target]: content. TYPE: C constraint, D decision, V value, ? unknown, ✓ done (closes the scope), "
@@ -62,7 +62,7 @@ def memory_write(
     connection: Connection,
     content: str = text("One fact, e.g. 'C[db.id]: UUID mndtry' (at most 400 characters).", required=True),
     scope: str | None = text("Unit of work, e.g. 'auth-refactor'; default: the present."),
-    split: bool = flag("Store over-long content as numbered parts.", default=False),
+    split: bool = flag("Store long content in parts.", default=False),
     turns: tuple[str, ...] = texts("Its messages' uids"),
     cites: tuple[str, ...] = texts("'src/db.py:12-20'"),
 ) -> ToolResult:
@@ -116,7 +116,7 @@ def memory_write(
 def cite_written(connection: Connection, fact: Fact, names: tuple[str, ...], actor: Actor) -> list[str]:
     """Let a fact that was written cite what its agent names, and say of each what became of it: the fact stands in any case."""
     store, here, lines, cited = connection.store, connection.store.names.origins.current(), [], []
-    for name in names:
+    for name in names[:MOST_CITED]:
         try:
             if here.root is None:
                 raise ArgumentError("the folder that you work in is not known", name)

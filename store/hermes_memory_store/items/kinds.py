@@ -232,7 +232,7 @@ FACT = ItemKind(
         Attribute("cooled_by", default=None, is_incidental=True, phrase="what cooled it"),
         Attribute("verdict", default=None, is_optional=True, is_local=True, phrase="its check"),
         Attribute("guards", default=None, is_optional=True, is_local=True, phrase="its guards"),
-        Attribute("cites", default=None, is_optional=True, phrase="what it cites"),
+        Attribute("cites", default=None, is_optional=True, is_local=True, phrase="what it cites"),
     ),
     FACTS,
     ("target", "content"),

@@ -113,7 +113,7 @@ def test_hooks_of_codex_that_are_not_trusted_any_more_are_named(programs: Path, 
     hooks, config = HOSTS["codex"].file(HostEnvironment(tmp_path, "linux", {})).with_name("hooks.json"), None
     hooks.write_text(hooks.read_text().replace('"timeout": 5', '"timeout": 7'))
     (finding,) = examine(tmp_path)
-    assert "2 of 5 hooks are not trusted" in finding.detail
+    assert "2 of 6 hooks are not trusted" in finding.detail
     config = hooks.with_name("config.toml")
     config.write_text(config.read_text() + "\n[features]\nhooks = false\n")
     (finding,) = examine(tmp_path)

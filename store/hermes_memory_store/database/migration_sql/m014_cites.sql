@@ -1,4 +1,4 @@
 -- what facts cite, by which they are checked before they are given
 
--- Citations as JSON, see places/citations.py. They travel with the fact.
+-- Citations as JSON, see places/citations.py. They stay on this machine.
 ALTER TABLE facts ADD COLUMN cites TEXT;
