@@ -23,7 +23,7 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.places.git_files import find_repository, read_head
 from hermes_memory_store.system.file_handles import open_regular
 
-MOST_CITED, MOST_LINES, MOST_BYTES, MOST_WORDS = 8, 200, 4 << 20, 1_000
+MOST_CITED, MOST_LINES, MOST_BYTES, MOST_WORDS = 8, 200, 1 << 20, 1_000
 """Citations of a fact, lines of one, bytes of a file that is looked at, and characters of a path, a command or an address."""
 
 SYMBOL_LENGTH = 80
