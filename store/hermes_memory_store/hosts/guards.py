@@ -1,7 +1,7 @@
 """Guards: patterns of commands and of files at which a person wants to be asked, with a fact as the reason.
 
-The store keeps them with their facts (`Facts.guard`). `<store>.guards.json` beside it is a copy for the hook before a tool, which
-asks the store only where a pattern fits. Standard library alone: that hook runs before each call.
+The store keeps them with their facts (`upkeep/fact_guards.py`). `<store>.guards.json` beside it is a copy for the hook before a
+tool, which asks the store only where a pattern fits. Standard library alone: that hook runs before each call.
 """
 
 from __future__ import annotations
