@@ -19,7 +19,6 @@ from hermes_memory_store.system.file_handles import open_regular
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from sqlite3 import Connection
     from typing import Any
 
 KINDS = ("run", "edit")
@@ -237,9 +236,10 @@ def find_asking(store_path: str, guards: Sequence[Guard], folder: str, theme: st
     from hermes_memory_store.database.store_reading import read_store
     from hermes_memory_store.places.place_reading import PROJECT_OF_THEME, find_folder_place
 
-    def read(conn: Connection) -> list[tuple[Guard, str]]:
+    def read(conn: Any) -> list[tuple[Guard, str]]:
         def ask(sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-            return conn.execute(sql, values).fetchall()
+            rows: list[tuple[Any, ...]] = conn.execute(sql, values).fetchall()
+            return rows
 
         asking = []
         for guard in guards:

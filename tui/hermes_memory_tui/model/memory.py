@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store import errors
 from hermes_memory_store.context.read_log import FactReading, ReadLog
-from hermes_memory_store.conversations.fact_uses import FactUse
 from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
@@ -60,6 +59,7 @@ from hermes_memory_tui.model.working_folder import attribute_to_working_folder, 
 from hermes_memory_tui.text import display_formats
 
 if TYPE_CHECKING:
+    from hermes_memory_store.conversations.fact_uses import FactUse
     from hermes_memory_store.find.ranked_listing import RankedListing
     from hermes_memory_store.journal.undo_choice import UndoChoice
     from hermes_memory_store.relief.file_relief import OptimizeReport

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,7 +14,6 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from hermes_memory_store.context.read_log import FactReading
-from hermes_memory_store.conversations.fact_uses import FactUse
 from hermes_memory_store.items.tier_columns import find_recorded_rule
 from hermes_memory_store.model import Change, Fact, Tier, Turn
 from hermes_memory_store.safe_text import to_printable
@@ -22,6 +21,9 @@ from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.text import display_formats, origin_text
 from hermes_memory_tui.text.highlight import SearchHighlighter, highlight_text
 from hermes_memory_tui.widgets.text_panel import LabelledText, Line, labelled_value, wrap_lines
+
+if TYPE_CHECKING:
+    from hermes_memory_store.conversations.fact_uses import FactUse
 
 MOST_SHOWN = 40
 """Changes and replaced facts that are listed; the rest is counted."""

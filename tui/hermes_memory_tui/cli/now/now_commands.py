@@ -98,6 +98,8 @@ def watch_givings(settings: CommandSettings, *, once: bool) -> None:
 
     with settings.store() as store, suppress(KeyboardInterrupt):
         last: int | None = None
+        if not settings.as_json and not once:
+            click.echo("what agents of this project are given, as it happens; ctrl-c ends it")
         while True:
             version = store.data_version()  # taken before reading: the next check sees what is written in between
             records = list_givings_here(store, last)
