@@ -97,8 +97,8 @@ def test_a_store_of_this_machine_is_refused_for_a_project(
 
 def test_a_project_that_an_earlier_version_connected_is_renewed(tmp_path: Path, project: Path) -> None:
     entry = {
-        "command": "/home/ana/.venv/bin/hermes-memory-bridge",
-        "args": ["--db", "/home/ana/m.db", "--theme", "shop"],
+        "command": "/home/me/.venv/bin/hermes-memory-bridge",
+        "args": ["--db", "/home/me/m.db", "--theme", "shop"],
     }
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"hermes-memory": entry}}, indent=2) + "\n")
     assert connect_here(tmp_path, "claude-code", "--project", "--yes", "--no-hooks") == 0

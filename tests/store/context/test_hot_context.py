@@ -237,13 +237,13 @@ HOUR_MS = 3_600_000
 @pytest.mark.parametrize(
     ("host", "file", "age", "folder", "is_given"),
     [
-        ("claude-code", "/home/ana/.claude/settings.json", 1, "/work/shop", False),
-        ("claude-code", "/home/ana/.claude/settings.json", 2 * HOUR_MS, "/work/shop", True),
-        ("claude-code", "/work/shop/.claude/settings.local.json", 1, "/work/shop/api", False),
-        ("claude-code", "/work/shop/.claude/settings.local.json", 1, "/work/shopping", True),
-        ("opencode", "/home/ana/.config/opencode/plugins/hermes-memory.js", 1, "/work/shop", False),
-        ("opencode", "/work/shop/.opencode/plugins/hermes-memory.js", 1, "/work", True),
-        ("codex", "/home/ana/.codex/hooks.json", 1, "/work/shop", True),
+        ("claude-code", "/home/me/.claude/settings.json", 1, "/src/shop", False),
+        ("claude-code", "/home/me/.claude/settings.json", 2 * HOUR_MS, "/src/shop", True),
+        ("claude-code", "/src/shop/.claude/settings.local.json", 1, "/src/shop/api", False),
+        ("claude-code", "/src/shop/.claude/settings.local.json", 1, "/src/shopping", True),
+        ("opencode", "/home/me/.config/opencode/plugins/hermes-memory.js", 1, "/src/shop", False),
+        ("opencode", "/src/shop/.opencode/plugins/hermes-memory.js", 1, "/src", True),
+        ("codex", "/home/me/.codex/hooks.json", 1, "/src/shop", True),
     ],
 )
 def test_a_server_gives_no_facts_in_the_first_session_after_hooks_that_give_them_were_installed(
@@ -261,7 +261,7 @@ def test_a_server_gives_no_facts_in_the_first_session_after_hooks_that_give_them
 def test_a_damaged_record_of_installations_says_nothing(store: Store, path: Path, record: str) -> None:
     store.facts.write("default", "C[cards]: never store numbers")
     Path(f"{path}.hooks.json").write_text(record)
-    assert read_instruction_facts(str(path), "/work", theme="default", client="claude-code") is not None
+    assert read_instruction_facts(str(path), "/src", theme="default", client="claude-code") is not None
 
 
 def test_installed_hooks_that_a_session_went_by_without_are_expected_no_more(path: Path) -> None:
@@ -270,18 +270,18 @@ def test_installed_hooks_that_a_session_went_by_without_are_expected_no_more(pat
         Path(f"{path}.hooks.json").write_text(
             json.dumps({"claude-code": {"/h/.claude/settings.json": store.clock() - 5}})
         )
-        assert read_instruction_facts(str(path), "/work", theme="default", client="claude-code") is None
+        assert read_instruction_facts(str(path), "/src", theme="default", client="claude-code") is None
         store.sessions.open("default", None, client="claude-code")
-        assert read_instruction_facts(str(path), "/work", theme="default", client="claude-code") is not None
+        assert read_instruction_facts(str(path), "/src", theme="default", client="claude-code") is not None
 
 
 def test_hooks_of_the_person_that_were_heard_in_one_folder_are_expected_in_every_other(path: Path) -> None:
     with Store.open(path) as store:
         store.facts.write("default", "C[cards]: never store numbers")
-        store.host_sessions.note("claude-code", "s1", "start", folder="/work/shop")
-        assert read_instruction_facts(str(path), "/work/garden", theme="default", client="claude-code") is not None
+        store.host_sessions.note("claude-code", "s1", "start", folder="/src/shop")
+        assert read_instruction_facts(str(path), "/src/garden", theme="default", client="claude-code") is not None
         Path(f"{path}.hooks.json").write_text(json.dumps({"claude-code": {"/h/.claude/settings.json": 5}}))
-        assert read_instruction_facts(str(path), "/work/garden", theme="default", client="claude-code") is None
+        assert read_instruction_facts(str(path), "/src/garden", theme="default", client="claude-code") is None
 
 
 def test_a_path_with_signs_of_an_address_is_read(tmp_path: Path) -> None:
