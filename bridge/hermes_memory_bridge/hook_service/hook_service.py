@@ -121,6 +121,8 @@ class HookService:
 
     async def _answer_then_record(self, moment: HookMoment, turn: SessionTurn) -> FollowedAnswer:
         """Answer an event. The session's next one is answered once it is known whether this answer arrived."""
+        if moment.event.event == "start":  # what a hook gave by itself before there was a bridge waits on disk
+            await self.waiting.settle()
         if moment.name:  # where nobody can tell windows apart, nothing counts as given
             moment = replace(moment, pending=tuple(turn.pending))
         givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
