@@ -6,6 +6,7 @@ cooled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
@@ -209,6 +210,23 @@ def record_change(change: Mutation) -> ChangeResult:
     seqs = change.record()
     facts = dict.fromkeys(uids.format_uid(entry.uid) for entry in change.entries if entry.entity == "fact")
     return ChangeResult(tuple(facts), seqs)
+
+
+def change_attribute(
+    change: Mutation, uid: bytes, op: str, name: str, change_of: Callable[[str | None], str | None]
+) -> ChangeResult:
+    """Give a fact another text in a column that says nothing of its content: when it was changed stays.
+
+    :raises UnknownFact: it is gone
+    """
+    row = change.fact_row(uid)
+    if row is None:
+        raise errors.UnknownFact(uids.format_uid(uid))
+    before = getattr(row, name)
+    columns: dict[str, Any] = {name: change_of(before)}
+    if columns[name] != before:
+        change.update_fact(row, op, keep_time=True, **columns)
+    return record_change(change)
 
 
 def to_scope(row: tuple[Any, ...], counts: dict[Tier, int]) -> Scope:

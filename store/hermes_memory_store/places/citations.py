@@ -33,8 +33,6 @@ TELLING = 12
 
 PLACE = re.compile(r"(.+?):(\d{1,7})(?:-(\d{1,7}))?")
 
-COMMIT = re.compile(r"[0-9a-f]{7,64}")
-
 HEADING = re.compile(rb"#{1,6} |\[")
 
 LATEST = 253_402_300_800_000
@@ -46,7 +44,7 @@ GIVING_S = 0.01
 KINDS = ("lines", "commit", "command", "url", "turn")
 
 FORMS = {
-    "commit": COMMIT,
+    "commit": re.compile(r"[0-9a-f]{7,64}"),
     "command": re.compile(r".+"),
     "url": re.compile(r"https?://\S+"),
     "turn": re.compile(r"[0-9a-f-]{36}"),
@@ -60,6 +58,11 @@ class CitationState(StrEnum):
     MISSING = "missing"
     UNKNOWN = "unknown"
     """It cannot be looked at here."""
+
+
+STALE = (CitationState.CHANGED, CitationState.MISSING)
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,16 +347,9 @@ def find_stale(root: str, facts: Iterable[tuple[Key, str]]) -> dict[Key, str]:
             contents[citation.what] = content, problem
             is_changed = problem == GONE if content is None else compare_cited_lines(citation, content).state in STALE
             if is_changed:
-                stale[key] = f"({STALE_LABEL}{to_since(citation.cited_at)})"
+                stale[key] = f"(cited lines changed{to_since(citation.cited_at)})"
     return stale
 
 
 def to_since(at: int) -> str:
     return f" since {time.strftime('%d %b', time.gmtime(at / 1000)).lstrip('0')}" if at else ""
-
-
-STALE = (CitationState.CHANGED, CitationState.MISSING)
-
-STALE_LABEL = "cited lines changed"
-
-Key = TypeVar("Key")

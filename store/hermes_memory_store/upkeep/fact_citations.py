@@ -6,16 +6,15 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from hermes_memory_store import errors, uids
+from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items.fact_pages import to_facts
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
-from hermes_memory_store.memory.scopes import record_change
+from hermes_memory_store.memory.scopes import change_attribute
 from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact
 from hermes_memory_store.places.citations import (
     MOST_CITED,
@@ -38,6 +37,12 @@ FOLLOW_S = 20.0
 
 MOST_FOLLOWED = 20
 """Files of the same words that are looked through for cited lines."""
+
+NOT_LOOKED_AT = {
+    "command": "it is run by `verify --run` alone",
+    "url": "it is never fetched",
+    "turn": "a message does not change",
+}
 
 CHECKED_FACTS = f"{FACTS_WITH_READS} WHERE f.theme_id = ? AND f.tier IN ('hot', 'cold') ORDER BY f.id"
 
@@ -82,7 +87,7 @@ class FactCitations:
 
         def extend(present: Sequence[Citation]) -> Sequence[Citation]:
             labels = {citation.label for citation in citations}
-            extended = [*(one for one in present if one.label not in labels), *citations]
+            extended = [*(citation for citation in present if citation.label not in labels), *citations]
             if len(extended) > MOST_CITED:
                 raise errors.ArgumentError(
                     f"a fact cites {MOST_CITED} things at most; remove one first", str(len(extended))
@@ -117,19 +122,15 @@ class FactCitations:
         change_of: Callable[[Sequence[Citation]], Sequence[Citation]],
         actor: Actor,
     ) -> ChangeResult:
-        row: FactRow | None = find_facts_by_name(self._db, [name], None if theme is None else self._names.theme(theme))[
-            0
-        ]
-        assert row is not None
+        theme_id = None if theme is None else self._names.theme(theme)
+        uid = find_facts_by_name(self._db, [name], theme_id)[0].uid
+
+        def rewrite(cites: str | None) -> str | None:
+            return format_citations(change_of(parse_citations(cites)))
+
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, actor)
-            uid, row = row.uid, change.fact_row(row.uid)
-            if row is None:
-                raise errors.UnknownFact(uids.format_uid(uid))
-            cites = format_citations(change_of(parse_citations(row.cites)))
-            if cites != row.cites:
-                change.update_fact(row, op, keep_time=True, cites=cites)
-            return record_change(change)
+            return change_attribute(change, uid, op, "cites", rewrite)
 
     def verify(self, theme: str, repository: Repository | None, project: str | None) -> list[FactCheck]:
         """Check the facts of a theme that come from a project, or from none, in its working tree as it is now.
@@ -195,6 +196,7 @@ class CitationChecker:
 
     def _follow(self, citation: Citation) -> CitationCheck | None:
         """Find cited lines in another file: one that the cited one was renamed to, or one with the longest of the lines."""
+        assert self._repository is not None
         git, head = self._open_git(), self._head or ""
         cited = split_file_lines(git.run("cat-file", "blob", f"{citation.commit}:{citation.what}"))
         lines = cited[citation.first - 1 : citation.last]
@@ -202,22 +204,15 @@ class CitationChecker:
             return None
         longest = max(lines, key=len).strip().decode("utf-8", "replace")
         words = ("grep", "-I", "-l", "-z", "-F", "-e", longest, head)
-        found = git.run(*words, codes=(0, 1)).decode("utf-8", "surrogateescape").split("\0")
-        paths = [path.partition(":")[2] for path in found if path]
+        listed = git.run(*words, codes=(0, 1)).decode("utf-8", "surrogateescape").split("\0")
+        paths = [path.partition(":")[2] for path in listed if path]
         paths.sort(key=lambda path: likeness(path, citation.what), reverse=True)
         for path in paths[:MOST_FOLLOWED]:
-            content, _ = read_cited_file(self._repository.root, path) if self._repository else (None, "")
+            content, _ = read_cited_file(self._repository.root, path)
             check = None if content is None else compare_cited_lines(citation, content)
             if check is not None and check.state in (CitationState.TRUE, CitationState.MOVED):
                 return CitationCheck(citation, CitationState.MOVED, check.first, note=path)
         return None
-
-
-NOT_LOOKED_AT = {
-    "command": "it is run by `verify --run` alone",
-    "url": "it is never fetched",
-    "turn": "a message does not change",
-}
 
 
 def likeness(path: str, other: str) -> tuple[bool, int]:

@@ -24,7 +24,7 @@ from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
-from hermes_memory_store.memory.scopes import record_change
+from hermes_memory_store.memory.scopes import change_attribute
 from hermes_memory_store.model import PERSON, STANDING_TIERS, ChangeResult, Fact, Uid
 from hermes_memory_store.system.filesystem import atomic_write
 from hermes_memory_store.uids import short_uid
@@ -100,15 +100,12 @@ class FactGuards:
         return find_facts_by_name(self._db, [name], None if theme is None else self._names.theme(theme))[0]
 
     def _change(self, uid: bytes, op: str, change_of: Callable[[Sequence[Guard]], Sequence[Guard]]) -> ChangeResult:
+        def rewrite(lines: str | None) -> str | None:
+            return "\n".join(guard.line for guard in change_of(parse_guards("", lines))) or None
+
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, PERSON)
-            row = change.fact_row(uid)
-            if row is None:
-                raise errors.UnknownFact(uids.format_uid(uid))
-            lines = "\n".join(guard.line for guard in change_of(parse_guards("", row.guards))) or None
-            if lines != row.guards:
-                change.update_fact(row, op, keep_time=True, guards=lines)
-            return record_change(change)
+            return change_attribute(change, uid, op, "guards", rewrite)
 
 
 def leave_out(guards: Sequence[Guard], pattern: str, kind: str = "") -> Sequence[Guard]:

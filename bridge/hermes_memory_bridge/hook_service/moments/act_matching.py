@@ -19,7 +19,7 @@ from hermes_memory_bridge.hook_service.moments.act_words import (
 from hermes_memory_bridge.hook_service.prompt_matching import find_readable_facts
 from hermes_memory_bridge.tools.context_tools import to_plain_words
 from hermes_memory_store.fact_types import FactType
-from hermes_memory_store.find.touched_facts import select_theme_lines
+from hermes_memory_store.find.touched_facts import CLAUSE_ENDS, select_theme_lines
 from hermes_memory_store.language.binding_words import is_rejecting
 from hermes_memory_store.model import Fact
 from hermes_memory_store.store import Store
@@ -35,8 +35,6 @@ MOST_READ = 1 << 16
 
 MOST_LINES = 3
 """Lines of a text that are measured, each by itself: what contradicts a fact stands in one."""
-
-CLAUSE_ENDS = re.compile(r"[,;:.] | - ")
 
 NUMBERED = re.compile(r"\b([a-z][a-z_-]+)[\s=:]{1,3}(\d{2,7})(?![\w.])", re.IGNORECASE)
 PORT = re.compile(r"(?<=[\w\]]):(\d{2,5})(?![\w.:])")
@@ -105,7 +103,7 @@ def to_rejections(content: str) -> str:
 
 def has_other_number(fact: Fact, text: str) -> bool:
     """Check whether a text gives another number to what a fact numbers, such as a port."""
-    own = find_named_numbers(f"{fact.content}", fact.target)
+    own = find_named_numbers(fact.content, fact.target)
     other = find_named_numbers(text, "")
     return any(name in other and numbers.isdisjoint(other[name]) for name, numbers in own.items())
 
