@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hermes_memory_store.errors import ArgumentError
@@ -23,7 +23,9 @@ from hermes_memory_store.places.citations import (
     compare_cited_lines,
     find_stale,
     format_citations,
+    format_suffix,
     parse_citations,
+    split_suffix,
 )
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.store import Store
@@ -234,3 +236,22 @@ def test_a_reader_in_the_project_is_told_last_of_changed_lines(repository: Path,
             assert lines.index("V[db.host]: here") < lines.index("V[db.port]: 5432 (cited lines changed since 3 May)")
         with store.attribute(store.projects.locate(Origin(way=Way.COMMAND_LINE), tmp_path)):
             assert "V[db.port]: 5432" in store.context.status("ops").text.splitlines()
+
+
+PATHS = st.text(st.characters(exclude_categories=("C", "Z"), include_characters=' "\\:@-'), min_size=1).map(str.strip)
+
+
+@given(st.text(st.characters(exclude_categories=("C",))), st.lists(st.tuples(PATHS.filter(bool), st.integers(1, 99))))
+@example("V[desk]: ask at @desk:12", [])
+@example("V[desk]: ask at @desk:12 @-", [("a b.py", 3), ('"odd".py', 4)])
+@example('V[desk]: "@x:1"', [("-", 1), ("a:2", 3)])
+def test_suffix_is_taken_off_as_it_was_written(line: str, places: list[tuple[str, int]]) -> None:
+    cited = [Citation("lines", path, first, first + 1) for path, first in places]
+    labels = tuple(citation.label for citation in cited)
+    assert split_suffix(line + format_suffix(line, [*cited, Citation("commit", "abcdef1")])) == (line, labels)
+
+
+def test_suffix_written_by_hand_is_read() -> None:
+    line = 'V[db.port]: 5433 in @home @src/db.py:12-20 @"my notes.md:3"'
+    assert split_suffix(line) == ("V[db.port]: 5433 in @home", ("src/db.py:12-20", "my notes.md:3"))
+    assert split_suffix('V[a]: b @"\\q:1"')[1] == ()

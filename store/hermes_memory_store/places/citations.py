@@ -33,6 +33,15 @@ TELLING = 12
 
 PLACE = re.compile(r"(.+?):(\d{1,7})(?:-(\d{1,7}))?")
 
+QUOTED = r'"(?:[^"\\\x00-\x1f]|\\["\\])+:\d{1,7}(?:-\d{1,7})?"'
+
+BARE = r'[^\s"]\S*:\d{1,7}(?:-\d{1,7})?'
+
+SUFFIX = re.compile(rf"(?: @-)?((?: @(?:{BARE}|{QUOTED}))*)$")
+"""What stands behind a line of MEMORY_SPEC: ` @db.py:12-20 @"my notes.md:3"`; ` @-` before it ends a content that looks alike."""
+
+SUFFIX_PLACE = re.compile(rf"@({QUOTED}|\S+)")
+
 HEADING = re.compile(rb"#{1,6} |\[")
 
 LATEST = 253_402_300_800_000
@@ -131,6 +140,21 @@ def parse_citations(text: str | None) -> tuple[Citation, ...]:
         return ()
     parsed = (parse_citation(words) for words in document[:MOST_CITED]) if isinstance(document, list) else ()
     return tuple(citation for citation in parsed if citation is not None)
+
+
+def format_suffix(line: str, citations: Iterable[Citation]) -> str:
+    """Return what stands behind a line that cites lines of files; empty for other citations."""
+    places = [citation.label for citation in citations if citation.kind == "lines"]
+    words = [json.dumps(place, ensure_ascii=False) if re.search(r'\s|^"', place) else place for place in places]
+    return (" @-" if split_suffix(line)[0] != line else "") + "".join(f" @{word}" for word in words)
+
+
+def split_suffix(line: str) -> tuple[str, tuple[str, ...]]:
+    """Return a line without its suffix, and the places that it cites, as `format_suffix` writes them."""
+    match = SUFFIX.search(line)
+    assert match is not None
+    words = SUFFIX_PLACE.findall(match[1])
+    return line[: match.start()], tuple(json.loads(word) if word[0] == '"' else word for word in words)
 
 
 def parse_citation(words: Any) -> Citation | None:
