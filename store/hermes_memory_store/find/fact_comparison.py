@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.find.touched_facts import CLAUSE_ENDS
@@ -15,6 +16,7 @@ from hermes_memory_store.model import Fact
 
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 NUMBERED = re.compile(r"([^\W\d][\w.-]*)[\"'\])]?(?: *[=:(] *| +(?:is |on )?)[\"']?(\d[\d.]*\d)(?![\w.]*\w)")
+PORT = re.compile(r"(?<=[\w\]]):(\d{2,5})(?![\w.:])")
 ASSIGNED = re.compile(r"([^\W\d][\w.-]*)[\"']? *[=:] *[\"']?([^\W\d_][\w-]*)[\"']?(?=[\s,;]|$)")
 NUMBER = re.compile(r"\d[\d.]*\d")
 FORBIDDING = re.compile(
@@ -25,6 +27,13 @@ NAMED = re.compile(r"(?<!\S)[\w~-]*[./][\w./-]*\w|--?[a-z][\w-]*")
 """In prose a path, a file or an option: it stands in an act as it is written."""
 
 LEAVES_IT_OPEN = frozenset({"true", "false", "null", "none", "str", "int", "string", "number", "env"})
+
+
+class OtherValue(NamedTuple):
+    """The value that a fact gives something, and the one that a text gives it."""
+
+    ours: str
+    theirs: str
 
 
 def compare_lines(fact: Fact, place: str, lines: Sequence[str]) -> str:
@@ -42,33 +51,50 @@ def compare_line(fact: Fact, place: str, line: str) -> str:
     line, content = CAMEL.sub(" ", line), CAMEL.sub(" ", fact.content)
     terms = find_terms(f"{place} {line}")
     rejection = compare_rejections(fact, content, f"{place} {line}", terms)
-    return rejection if rejection != "silent" else compare_values(fact, content, line, terms)
+    return rejection if rejection != "silent" else compare_values(fact, content, line, terms)[0]
 
 
-def compare_values(fact: Fact, content: str, line: str, terms: set[str]) -> str:
+def find_other_value(fact: Fact, line: str, place: str = "") -> OtherValue | None:
+    """Return the value of a fact and the other one that a line gives to the same name; None where it gives none for certain."""
+    if not (NUMBER.search(line) if NUMBER.search(fact.content) else ASSIGNED.search(line)):
+        return None
+    line, content = CAMEL.sub(" ", line), CAMEL.sub(" ", fact.content)
+    return compare_values(fact, content, line, find_terms(f"{place} {line}"))[1]
+
+
+def compare_values(fact: Fact, content: str, line: str, terms: set[str]) -> tuple[str, OtherValue | None]:
     """Compare the numbers and words that a line gives to the names of a fact."""
     target = find_terms(CAMEL.sub(" ", fact.target))
     last = text_terms(fact.target)[-1:]
-    subjects: dict[tuple[str, ...], set[str]] = {last: target} if NUMBER.match(content) else {}
+    first = NUMBER.match(content)
+    subjects: dict[tuple[str, ...], tuple[set[str], str]] = {last: (target, first[0])} if first else {}
     for clause in CLAUSE_ENDS.split(content):
-        subjects |= {text_terms(name)[-1:]: target | find_terms(clause) for name, _ in NUMBERED.findall(clause)}
+        for name, number in find_numbered(clause):
+            subjects[text_terms(name)[-1:]] = target | find_terms(clause), number
     numbers, words = set(NUMBER.findall(content)), find_terms(content)
     is_plain = len(content.split()) <= 3
-    for name, number in NUMBERED.findall(line):
+    for name, number in find_numbered(line):
         key = text_terms(name)[-1:]
         if key in subjects:
-            named = {term for term in subjects[key].difference(key) if not is_common_term(term) and not term.isdigit()}
+            around, own = subjects[key]
+            named = {term for term in around.difference(key) if not is_common_term(term) and not term.isdigit()}
             if named & terms or target <= {*text_terms(name)}:
-                return "agrees" if number in numbers else "contradicts"
+                return ("agrees", None) if number in numbers else ("contradicts", OtherValue(own, number))
             if number not in numbers:  # of something else, or of this in lines around
-                return "unsure"
+                return "unsure", None
     for name, value in ASSIGNED.findall(line) if is_plain and not numbers else ():
         if text_terms(name)[-1:] == last and target <= terms and value.casefold() not in LEAVES_IT_OPEN:
-            return "agrees" if words & find_terms(value) else "contradicts"
+            agrees = words & find_terms(value)
+            return ("agrees", None) if agrees else ("contradicts", OtherValue(content, value))
     long_numbers = {number for number in NUMBER.findall(line) if len(number) > 2}
     own_words = {term for term in target | words if not is_common_term(term)}
     is_other = long_numbers and any(len(number) > 2 for number in numbers) and numbers.isdisjoint(long_numbers)
-    return "unsure" if is_other and own_words & terms else "silent"
+    return "unsure" if is_other and own_words & terms else "silent", None
+
+
+def find_numbered(text: str) -> list[tuple[str, str]]:
+    """Return the numbers of a text with the names before them; what follows a host is a port."""
+    return [*NUMBERED.findall(text), *(("port", number) for number in PORT.findall(text))]
 
 
 def compare_rejections(fact: Fact, content: str, line: str, terms: set[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 from hermes_memory_bridge.hook_program.hook_event import HookEvent
@@ -19,6 +18,7 @@ from hermes_memory_bridge.hook_service.moments.act_words import (
 from hermes_memory_bridge.hook_service.prompt_matching import find_readable_facts
 from hermes_memory_bridge.tools.context_tools import to_plain_words
 from hermes_memory_store.fact_types import FactType
+from hermes_memory_store.find.fact_comparison import find_other_value
 from hermes_memory_store.find.touched_facts import CLAUSE_ENDS, select_theme_lines
 from hermes_memory_store.language.binding_words import is_rejecting
 from hermes_memory_store.model import Fact
@@ -35,9 +35,6 @@ MOST_READ = 1 << 16
 
 MOST_LINES = 3
 """Lines of a text that are measured, each by itself: what contradicts a fact stands in one."""
-
-NUMBERED = re.compile(r"\b([a-z][a-z_-]+)[\s=:]{1,3}(\d{2,7})(?![\w.])", re.IGNORECASE)
-PORT = re.compile(r"(?<=[\w\]]):(\d{2,5})(?![\w.:])")
 
 
 def find_act_facts(store: Store, theme: str, event: HookEvent) -> list[Fact]:
@@ -69,7 +66,11 @@ def find_contradicted(store: Store, theme: str, event: HookEvent) -> list[Fact]:
     names = " ".join(f"{path} {path.rpartition('/')[2]}" for path in paths)
     lines = [f"{names} {line}" for line in select_lines(store, theme, text) or [""]]
     facts = find_touched(store, theme, lines, BINDING, to_rejections)
-    others = [fact for fact in find_touched(store, theme, lines, BINDING) if has_other_number(fact, text)]
+    others = [
+        fact
+        for fact in find_touched(store, theme, lines, BINDING)
+        if any(find_other_value(fact, line) for line in text.splitlines())
+    ]
     return [*facts, *(fact for fact in others if fact not in facts)]
 
 
@@ -99,23 +100,3 @@ def select_lines(store: Store, theme: str, text: str) -> list[str]:
 def to_rejections(content: str) -> str:
     """Return the clauses of a fact that name what must not be."""
     return ", ".join(clause for clause in CLAUSE_ENDS.split(content) if is_rejecting(clause))
-
-
-def has_other_number(fact: Fact, text: str) -> bool:
-    """Check whether a text gives another number to what a fact numbers, such as a port."""
-    own = find_named_numbers(fact.content, fact.target)
-    other = find_named_numbers(text, "")
-    return any(name in other and numbers.isdisjoint(other[name]) for name, numbers in own.items())
-
-
-def find_named_numbers(text: str, target: str) -> dict[str, set[str]]:
-    """Return the numbers of a text by the names that stand before them."""
-    numbers: dict[str, set[str]] = {}
-    for name, number in NUMBERED.findall(text):
-        numbers.setdefault(name.casefold().rpartition("_")[2], set()).add(number)
-    for number in PORT.findall(text):
-        numbers.setdefault("port", set()).add(number)
-    last, first = target.rpartition(".")[2], re.match(r"\d{2,7}(?![\w.])", text)
-    if target and first:
-        numbers.setdefault(last.casefold(), set()).add(first[0])
-    return numbers
