@@ -14,7 +14,7 @@ from hermes_memory_store.model import Uid
 from hermes_memory_tui.system.inspector_state import InspectorState
 from hermes_memory_tui.system.palettes import MARKS, allot_hues, theme_hues
 from hermes_memory_tui.text.highlight import SearchHighlighter, highlight_text
-from hermes_memory_tui.text.line_differences import LineDifference, compare_lines
+from hermes_memory_tui.text.line_differences import LineDifference, diff_lines
 from hermes_memory_tui.text.query_completion import complete_query, fixed_filter_values
 from hermes_memory_tui.views.session_view import compare_contexts
 
@@ -111,7 +111,7 @@ LINES = st.lists(st.sampled_from("abcdef"), max_size=12)
 
 
 def test_a_moved_line_is_neither_removed_nor_added() -> None:
-    found = compare_lines(["a", "b", "c", "d"], ["d", "a", "b", "x"])
+    found = diff_lines(["a", "b", "c", "d"], ["d", "a", "b", "x"])
     assert [one for one in found if one.moved] == [LineDifference("d", 3, 0, moved=True)]
     assert [one.text for one in found if one.after is None] == ["c"]
     assert [one.text for one in found if one.before is None] == ["x"]
@@ -119,7 +119,7 @@ def test_a_moved_line_is_neither_removed_nor_added() -> None:
 
 @given(LINES, LINES)
 def test_both_lists_can_be_read_from_a_comparison(before: list[str], after: list[str]) -> None:
-    found = compare_lines(before, after)
+    found = diff_lines(before, after)
     assert [one.text for one in found if one.after is not None] == after
     was = {one.before: one.text for one in found if one.before is not None}
     assert [was[place] for place in range(len(before))] == before

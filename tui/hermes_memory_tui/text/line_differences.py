@@ -19,7 +19,7 @@ class LineDifference:
     """Whether it stands in another order than before among the lines that stayed."""
 
 
-def compare_lines(before: Sequence[str], after: Sequence[str]) -> list[LineDifference]:
+def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[LineDifference]:
     """Return the lines of both, in the order of `after`; removed ones stand where they stood.
 
     A line that is in both is never removed and added: it stayed or it moved.

@@ -22,7 +22,7 @@ from hermes_memory_tui.screens.memory_test_dialog import CaseDraft, ask_for_test
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats, reason_lines
 from hermes_memory_tui.text.change_subjects import change_subject
-from hermes_memory_tui.text.line_differences import LineDifference, compare_lines
+from hermes_memory_tui.text.line_differences import LineDifference, diff_lines
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.session_actions import (
     INKS,
@@ -394,7 +394,7 @@ def change_note(fact: RecordedFact) -> str:
 
 def compare_contexts(before: Sequence[RecordedFact], after: Sequence[RecordedFact]) -> Sequence[Line]:
     """Compare two context records line by line: lines that were added, removed, moved, and that stayed."""
-    differences = compare_lines(*([fact.notation or "(purged)" for fact in some] for some in (before, after)))
+    differences = diff_lines(*([fact.notation or "(purged)" for fact in some] for some in (before, after)))
     return [difference_line(difference) for difference in differences] or [Content.styled("empty in both", "$dim")]
 
 

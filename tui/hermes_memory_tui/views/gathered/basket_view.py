@@ -27,7 +27,7 @@ from hermes_memory_tui.dialogs.confirm_dialog import MAX_SIDE_EFFECTS, gauge_lin
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.screens.memory_screen import WriteBinding
 from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.text.line_differences import LineDifference, compare_lines
+from hermes_memory_tui.text.line_differences import LineDifference, diff_lines
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
@@ -374,7 +374,7 @@ def summary(data: BasketData) -> str:
     parts = [f"{outcome.undecided} to decide again"] if outcome.undecided else []
     contexts = outcome.changed_contexts
     for before, after in contexts[:1]:
-        added, left = count_differences(compare_lines(before.lines, after.lines))
+        added, left = count_differences(diff_lines(before.lines, after.lines))
         moves = ", ".join(f"{number} {way}" for number, way in ((added, "in"), (left, "out")) if number)
         parts.append(f"context {before.tokens} → {after.tokens} tokens" + (f", {moves}" if moves else ""))
         parts.append(f"gauge {before.gauge.pct:.0f} → {after.gauge.pct:.0f} %")
@@ -399,7 +399,7 @@ def context_lines(before: ThemeContext, after: ThemeContext) -> list[Line]:
             f"context of {to_printable(after.gauge.theme)}", f"{before.tokens:,} → {after.tokens:,} tokens ({sign})"
         ),
     ]
-    differences = compare_lines(before.lines, after.lines)
+    differences = diff_lines(before.lines, after.lines)
     same = 0
     for difference in differences:
         kind = (
