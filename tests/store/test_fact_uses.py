@@ -132,7 +132,7 @@ def count_act(store: Store, case: dict[str, Any]) -> dict[str, FactUse]:
     act, subject = ("run", case["run"]) if "run" in case else ("edit", case["path"])
     store.fact_uses.note_act(session, act, subject, case.get("edit", ""))
     store.reads.flush()
-    return {use.target: use for use in store.fact_uses.list()}
+    return {use.fact.target: use for use in store.fact_uses.list()}
 
 
 def test_an_act_counts_once_in_a_session_and_only_against_what_it_was_given(store: Store, session: Session) -> None:
@@ -142,9 +142,9 @@ def test_an_act_counts_once_in_a_session_and_only_against_what_it_was_given(stor
         store.fact_uses.note_act(who, "run", "rabbitmq queue broker restart", "")
         store.fact_uses.note_act(who, "read", "src/db/port.py", "")
     store.reads.flush()
-    counts = {use.target: (use.given, use.used, use.contradicted) for use in store.fact_uses.list("ops")}
+    counts = {use.fact.target: (use.given, use.used, use.contradicted) for use in store.fact_uses.list("ops")}
     assert counts == {"db.port": (1, 0, 1), "queue.broker": (1, 1, 0), "commits": (1, 0, 0)}
-    assert store.fact_uses.list("ops")[0].target == "db.port"
+    assert store.fact_uses.list("ops")[0].fact.target == "db.port"
     assert store.fact_uses.list("elsewhere") == []
 
 

@@ -6,27 +6,37 @@ as neither: that a fact was left alone, or that an act has a part of what the fa
 
 from __future__ import annotations
 
+import builtins
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from hermes_memory_store.context.packing import LINE_TOKENS
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.context.start_situation import SIGNS
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.find.fact_comparison import compare_lines, find_terms
 from hermes_memory_store.find.touched_facts import LONGEST, MOST_USED, find_touched_facts
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.items import fact_pages
+from hermes_memory_store.items.fact_pages import load_facts, to_facts
+from hermes_memory_store.items.mutation import FACTS_WITH_READS
 from hermes_memory_store.items.name_keys import Names
-from hermes_memory_store.model import LIVE_TIERS, Fact, Session, Uid
-from hermes_memory_store.uids import format_uid
+from hermes_memory_store.model import LIVE_TIERS, Fact, Session
 
 SAME_TARGET = "SELECT id FROM facts WHERE id IN ({marks}) AND target = ?"
 
-USES = """
-    SELECT f.uid, t.name, f.target, u.given, u.used, u.contradicted
-    FROM fact_uses u JOIN facts f ON f.id = u.fact_id JOIN themes t ON t.id = f.theme_id
-    WHERE f.tier IN ('hot', 'cold') AND (?1 IS NULL OR t.name = ?1) AND (?2 IS NULL OR f.id = ?2)
-    ORDER BY u.contradicted DESC, u.given DESC, f.id LIMIT ?3
+USES = FACTS_WITH_READS.replace(
+    " FROM facts f",
+    """, coalesce(u.given, 0), coalesce(u.used, 0), coalesce(u.contradicted, 0), u.last_used_at,
+      (SELECT count(*) FROM facts replaced WHERE replaced.superseded_by = f.uid)
+      + (SELECT count(*) FROM journal j WHERE j.uid = f.uid AND j.op = 'edit' AND j.undoes IS NULL)
+    FROM ({keys}) k JOIN facts f ON f.id = k.id LEFT JOIN fact_uses u ON u.fact_id = f.id""",
+)
+
+GIVEN_FACTS = """
+    WHERE u.given > 0 AND f.tier IN ('hot', 'cold') AND (?1 IS NULL OR f.theme_id = ?1)
+    ORDER BY u.contradicted DESC, u.given DESC, f.id LIMIT ?2
 """
 
 MOST_COMPARED, MOST_LINES, LINE_CHARS, LINES_MEASURED = 60, 400, 400, 3
@@ -44,14 +54,24 @@ PATCHED = re.compile(r"^(?:\*\*\* |@@ |\+\+\+ )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class FactUse:
-    """How often a fact was given, and in how many sessions it was used and contradicted."""
+    """What became of a fact: how often it was given, and in how many sessions it was used and contradicted."""
 
-    uid: Uid
-    theme: str
-    target: str
+    fact: Fact
     given: int
     used: int
     contradicted: int
+    used_at: int | None
+    """When it was used last, UTC milliseconds."""
+    corrected: int
+    """How often its wording was edited, and how many facts it took the place of."""
+
+    @property
+    def tokens(self) -> int:
+        """Of all its lines that were given, as it is worded now."""
+        return self.given * (self.fact.tokens + LINE_TOKENS)
+
+    def to_counts(self) -> dict[str, Any]:
+        return {"given": self.given, "used": self.used, "contradicted": self.contradicted}
 
 
 class FactUses:
@@ -62,12 +82,18 @@ class FactUses:
         self._names = names
         self._reads = reads
 
-    def list(self, theme: str | None = None, *, key: int | None = None, limit: int = -1) -> list[FactUse]:
-        """Return the uses of hot and cold facts: those that were contradicted first, then those given most.
+    def list(self, theme: str | None = None, *, limit: int = -1) -> list[FactUse]:
+        """Return the uses of hot and cold facts that were given: those that were contradicted first, then those given most."""
+        theme_id = None if theme is None else self._names.theme_or_none(theme) or 0
+        return self._load("SELECT fact_id AS id FROM fact_uses", GIVEN_FACTS, (theme_id, limit))
 
-        :param key: of one fact
-        """
-        return [FactUse(format_uid(row[0]), *row[1:]) for row in self._db.rows(USES, (theme, key, limit))]
+    def of_facts(self, keys: Iterable[int]) -> builtins.list[FactUse]:
+        """Return what became of each of these facts, by their keys, in the order of these."""
+        return self._load("SELECT value AS id FROM json_each(?)", "ORDER BY f.id", (json.dumps([*keys]),))
+
+    def _load(self, keys: str, where: str, args: tuple[Any, ...]) -> builtins.list[FactUse]:
+        rows = self._db.rows(f"{USES.format(keys=keys)} {where}", args)
+        return [FactUse(fact, *row[-5:]) for fact, row in zip(to_facts(self._names, rows), rows, strict=True)]
 
     def note_said(self, session: Session, text: str) -> None:
         """Note that somebody said this in a session, user or assistant."""
@@ -91,7 +117,7 @@ class FactUses:
         if act not in ("run", "edit") or not given_keys:
             return
         newest = sorted(given_keys, reverse=True)[:MOST_COMPARED]
-        facts = [fact for fact in fact_pages.load_facts(self._db, self._names, newest) if fact.tier in LIVE_TIERS]
+        facts = [fact for fact in load_facts(self._db, self._names, newest) if fact.tier in LIVE_TIERS]
         place = "" if act == "run" else subject
         lines = [*find_commands(subject)] if act == "run" else find_added_lines(text)
         outcomes = {fact.id: compare_lines(fact, place, lines) for fact in facts}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
@@ -146,6 +147,23 @@ class FactCitations:
                 FactCheck(fact, tuple(checker.check(citation) for citation in parse_citations(fact.cites)))
                 for fact in chosen
             ]
+
+    @staticmethod
+    def check_in_place(fact: Fact) -> FactCheck:
+        """Check the lines that a fact cites in the working tree that it came from, where that is on this machine.
+
+        They are followed within their file alone, unlike by `verify`.
+        """
+        root = fact.origin.root
+        return FactCheck(
+            fact,
+            tuple(
+                check_lines(root, citation)
+                if citation.kind == "lines" and root is not None and Path(root).is_dir()
+                else CitationCheck(citation, CitationState.UNKNOWN, note=NOT_LOOKED_AT.get(citation.kind, ""))
+                for citation in parse_citations(fact.cites)
+            ),
+        )
 
 
 class CitationChecker:

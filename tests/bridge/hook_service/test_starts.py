@@ -69,7 +69,7 @@ def test_what_an_agent_does_afterwards_uses_or_contradicts_what_it_was_given(db:
 
         def counts() -> dict[str, tuple[int, int]]:
             with Store.open(db, read_only=True) as store:
-                return {use.target: (use.used, use.contradicted) for use in store.fact_uses.list()}
+                return {use.fact.target: (use.used, use.contradicted) for use in store.fact_uses.list()}
 
         until(lambda: counts() == {"db.port": (0, 1), "queue": (0, 0), "cache": (1, 0)}, lambda: str(counts()))
     said = b"".join(file.read_bytes() for file in db.parent.rglob("*") if file.is_file())

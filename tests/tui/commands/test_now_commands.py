@@ -14,6 +14,7 @@ from hermes_memory_store.clock import system_clock
 from hermes_memory_store.context.fence import MARK
 from hermes_memory_store.model import Millis, Origin, Way
 from hermes_memory_store.notation.token_count import count_tokens, estimate_from_pieces
+from hermes_memory_store.places.citations import cite_lines
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import send_event
@@ -136,6 +137,45 @@ def test_stats_says_what_sessions_did_with_each_fact(db: Path, ask: Ask, tell: T
     ]
     assert "shop db.port: given 1, used 0, contradicted 1\n" in ask("stats").out
     assert "contradicted" not in ask("stats", "-o", "csv").out
+
+
+def test_stats_of_facts_say_what_each_fact_cost_and_was_good_for(
+    db: Path, ask: Ask, tell: Tell, tmp_path: Path
+) -> None:
+    root = make_repository(tmp_path / "shop")
+    (root / "app.toml").write_text("[db]\nport = 5433\n")
+    (root / "queue.toml").write_text("broker = 'rabbitmq'\n")
+    with Store.open(db) as store, store.attribute(store.projects.locate(Origin(way=Way.TOOL), root)):
+        lines = ("V[db.port]: 5432", "V[db.port]: 5433", "D[queue.broker]: rabbitmq", "C[commits]: imperative")
+        port, port, queue, _ = (store.facts.write("shop", text).fact for text in lines)
+        store.facts.edit(port.uid, "5433 on staging")
+        for fact, place in ((port, "app.toml:2"), (queue, "queue.toml:1")):
+            store.citations.add(fact.uid, [cite_lines(str(root), place)])
+        (root / "queue.toml").write_text("broker = 'kafka'\n")
+        for name in "ab":
+            session = store.sessions.open("shop", name)
+            store.reads.note("start", "shop", [port, queue], session=session)
+            store.fact_uses.note_act(session, "run", "DB_PORT=5432 make dev", "")
+        store.facts.archive(store.facts.write("shop", "D[old]: gone").fact.uid)
+
+    answer = tell("stats", "--facts", "--sort", "contradicted")
+
+    columns = ("given", "used", "contradicted", "corrected", "verified")
+    assert [tuple(fact[name] for name in columns) for fact in answer["facts"]] == [
+        (2, 0, 2, 2, "true"),
+        (2, 0, 0, 0, "changed"),
+        (0, 0, 0, 0, "not cited"),
+    ]
+    assert answer["facts"][0]["tokens"] > 2 * 10
+    assert answer["facts"][2]["verified_at"] is None
+    (project,) = answer["projects"]
+    assert (project["facts"], project["given"], project["corrected"], project["changed"]) == (3, 4, 2, 1)
+    assert project["tokens"] == sum(fact["tokens"] for fact in answer["facts"])
+    assert len(tell("stats", "--facts", "--project", project["project"])["facts"]) == 3
+    assert "not counted: " in ask("stats", "--facts").out
+    csv = ask("stats", "--facts", "-o", "csv", "--fields", "given,verified", "--sort", "given").out
+    assert csv.split() == ["given,verified", "2,true", "2,changed", "0,not", "cited"]
+    assert ask("stats", "--sort", "given").code == 2
 
 
 def test_watch_here_says_each_giving_of_this_project_with_its_reason_as_it_happens(db: Path, tmp_path: Path) -> None:

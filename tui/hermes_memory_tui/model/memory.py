@@ -472,7 +472,7 @@ class Memory:
         readers = ReadLog(self._screen.db, self._screen.names, self._screen.clock).readers(fact.uid)
         turns = self._screen.turns.by_uids(fact.origin.turns)
         near = facts.near_duplicates(uid)
-        uses = next(iter(self._screen.fact_uses.list(key=fact.id)), None)
+        uses = next((use for use in self._screen.fact_uses.of_facts([fact.id]) if use.given), None)
         return FactDetails(fact, facts.history(uid), facts.chain(uid), readers, turns, near, uses)
 
     def overview(self) -> Overview:

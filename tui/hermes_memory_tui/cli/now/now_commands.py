@@ -11,14 +11,21 @@ from typing import Any
 
 import click
 
-from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.clock import DAY_MS, format_iso_time
 from hermes_memory_store.compact_json import to_members
-from hermes_memory_store.model import FactType, Tier
+from hermes_memory_store.model import FactFilter, FactType, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid, short_uid
+from hermes_memory_store.upkeep.fact_citations import FactCitations
 from hermes_memory_tui.cli.command_examples import add_examples
-from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
+from hermes_memory_tui.cli.common_options import (
+    CommandSettings,
+    add_common_options,
+    pass_settings,
+    reject_blank,
+    scope_option,
+)
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.memory.log_commands import POLL_S
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
@@ -32,8 +39,24 @@ STATS = Listing(
     shown=("theme", "facts", "hot", "cold", "written_a_day", "given_tokens_a_day", "read", "never_read"),
 )  # fmt: skip
 
-USES_SHOWN = 10
-"""Facts of which it is said what sessions did with them: those that were contradicted first."""
+USES = Listing(
+    fields=(
+        "uid", "theme", "project", "scope", "tier", "notation", "given", "used", "contradicted", "corrected", "tokens", "reads",
+        "used_at", "verified", "verified_at",
+    ),
+    shown=("uid", "given", "used", "contradicted", "corrected", "tokens", "verified", "notation"),
+)  # fmt: skip
+
+COUNTED = "given used contradicted corrected tokens"
+CHECKED = ("true", "moved", "changed", "missing")
+
+NOT_COUNTED = (
+    "not counted: a rule that is kept without a word of it, what hosts without hooks do, and what a search found (`reads`);"
+    " tokens are those of each line as it is worded now"
+)
+
+USES_SHOWN, USES_OF_FACTS_SHOWN = 10, 50
+"""Facts of which it is said what sessions did with them: those that were contradicted first; rows of `--facts` in a table."""
 
 LIVE = "FROM facts WHERE tier IN ('hot', 'cold')"
 
@@ -116,30 +139,95 @@ def watch_givings(settings: CommandSettings, *, once: bool) -> None:
 @add_examples(
     ("stats", "facts, writes and reads of each theme"),
     ("stats --days 30 -o csv --fields all > stats.csv", "for a spreadsheet"),
+    ("stats --facts --sort tokens", "what each fact cost and was good for, and each project's"),
 )
 @click.command("stats", short_help="Count facts, writes and reads.")
 @click.option("--days", type=click.IntRange(1, 3_650), default=7, show_default=True, help="Days that are counted.")
-@add_list_options(STATS)
+@click.option("--facts", "of_facts", is_flag=True, help="Count what became of each live fact, and of each project's.")
+@click.option(
+    "--sort",
+    type=click.Choice([*COUNTED.split(), "used_at"]),
+    help="With --facts: most of this first.  [default: tokens]",
+)
+@click.option(
+    "--project", metavar="NAME", callback=reject_blank, help="With --facts: those that came from this project."
+)
+@scope_option("With --facts: those of this scope.")
+@add_list_options(Listing((*STATS.fields, *USES.fields), ()))
 @add_common_options
 @pass_settings
-def stats_command(settings: CommandSettings, days: int) -> None:
+def stats_command(
+    settings: CommandSettings, days: int, of_facts: bool, sort: str | None, project: str | None, scope: str | None
+) -> None:
     """Count the facts of each theme by tier and type, what was written and given, and how many were never read.
 
     Below stand the facts that sessions were given: how often, in how many of them what was said or done used the fact, and in how
     many an act contradicted it, such as another port. With --json, all of them as `uses`.
+
+    With --facts, every live fact: also how often it was corrected, what giving it cost in tokens, and whether the lines that it
+    cites stand in its project now.
     """
+    if of_facts:
+        print_uses(settings, sort or "tokens", project, scope)
+        return
+    if sort or project or scope:
+        raise click.UsageError("--sort, --project and --scope are of --facts; add it")
     with settings.store() as store:
         only_theme = settings.confining_theme(store)
         rows = [row for row in count_themes(store, days) if only_theme in (None, row["theme"])]
         uses = store.fact_uses.list(only_theme, limit=-1 if settings.as_json else USES_SHOWN)
     if settings.as_json:
-        members = "uid theme target given used contradicted"
-        print_document({"days": days, "themes": rows, "uses": [to_members(use, members) for use in uses]})
+        documents = [to_members(use.fact, "uid theme target") | use.to_counts() for use in uses]
+        print_document({"days": days, "themes": rows, "uses": documents})
         return
     print_rows(settings, STATS, rows)
     for use in () if settings.is_tabular else uses:
-        counts = f"given {use.given}, used {use.used}, contradicted {use.contradicted}"
-        print_hanging(f"{short_uid(use.uid)}  ", f"{to_printable(use.theme)} {to_printable(use.target)}: {counts}")
+        counts = ", ".join(f"{name} {count}" for name, count in use.to_counts().items())
+        print_hanging(
+            f"{short_uid(use.fact.uid)}  ", f"{to_printable(use.fact.theme)} {to_printable(use.fact.target)}: {counts}"
+        )
+
+
+def print_uses(settings: CommandSettings, sort: str, project: str | None, scope: str | None) -> None:
+    """Print what became of each live fact, those with most of one count first, and the sums of each project."""
+    with settings.store() as store:
+        theme = settings.confining_theme(store) if scope is None else settings.reading_theme(store)
+        scopes, projects = (frozenset(() if name is None else (name,)) for name in (scope, project))
+        uses = store.fact_uses.of_facts(store.facts.ids(FactFilter(theme, scopes=scopes, projects=projects)))
+        verified_at = format_iso_time(store.clock())
+    uses.sort(key=lambda use: -(getattr(use, sort) or 0))
+    checks = {use.fact.uid: FactCitations.check_in_place(use.fact).state for use in uses}
+    sums: dict[str | None, Counter[str]] = {}
+    for use in uses:
+        project_sums = sums.setdefault(use.fact.origin.project, Counter(dict.fromkeys(["facts", *COUNTED.split()], 0)))
+        project_sums.update({"facts": 1, checks[use.fact.uid]: 1, **to_members(use, COUNTED)})
+    shown = uses if settings.as_json or settings.is_tabular else uses[:USES_OF_FACTS_SHOWN]
+    rows = [
+        {
+            **to_members(use.fact, "uid theme scope notation reads"),
+            "project": use.fact.origin.project,
+            "tier": use.fact.tier.value,
+            **to_members(use, COUNTED),
+            "used_at": None if use.used_at is None else format_iso_time(use.used_at),
+            "verified": checks[use.fact.uid],
+            "verified_at": verified_at if checks[use.fact.uid] in CHECKED else None,
+        }
+        for use in shown
+    ]
+    if settings.as_json:
+        projects_counts = [{"project": name, **counts} for name, counts in sums.items()]
+        print_document({"facts": rows, "projects": projects_counts, "note": NOT_COUNTED})
+        return
+    print_rows(settings, USES, rows)
+    if settings.is_tabular:
+        return
+    if len(shown) < len(uses):
+        click.echo(f"the first {len(shown)} of {len(uses):,} facts; -o table prints all")
+    for name, counts in sums.items():
+        print_hanging(
+            f"{to_printable(name or 'no project')}: ", ", ".join(f"{counts[word]:,} {word}" for word in counts)
+        )
+    print_hanging("", NOT_COUNTED)
 
 
 def count_themes(store: Store, days: int) -> Iterable[dict[str, Any]]:
