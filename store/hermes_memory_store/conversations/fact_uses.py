@@ -22,16 +22,17 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items.fact_pages import load_facts, to_facts
 from hermes_memory_store.items.mutation import FACTS_WITH_READS
 from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.tier_columns import COUNT_REPLACED
 from hermes_memory_store.model import LIVE_TIERS, Fact, Session
 
 SAME_TARGET = "SELECT id FROM facts WHERE id IN ({marks}) AND target = ?"
 
 USES = FACTS_WITH_READS.replace(
     " FROM facts f",
-    """, coalesce(u.given, 0), coalesce(u.used, 0), coalesce(u.contradicted, 0), u.last_used_at,
-      (SELECT count(*) FROM facts replaced WHERE replaced.superseded_by = f.uid)
+    f""", coalesce(u.given, 0), coalesce(u.used, 0), coalesce(u.contradicted, 0), u.last_used_at,
+      {COUNT_REPLACED}
       + (SELECT count(*) FROM journal j WHERE j.uid = f.uid AND j.op = 'edit' AND j.undoes IS NULL)
-    FROM ({keys}) k JOIN facts f ON f.id = k.id LEFT JOIN fact_uses u ON u.fact_id = f.id""",
+    FROM ({{keys}}) k JOIN facts f ON f.id = k.id LEFT JOIN fact_uses u ON u.fact_id = f.id""",
 )
 
 GIVEN_FACTS = """

@@ -25,6 +25,8 @@ IS_COOLED_BY = "tier = 'cold' AND cooled_by = ?"
 
 REPLACED_FACTS = "SELECT uid FROM facts WHERE superseded_by = ?"
 
+COUNT_REPLACED = "(SELECT count(*) FROM facts replaced WHERE replaced.superseded_by = f.uid)"
+
 UNLINK_FACT = "UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?"
 """Takes out the links to a fact that is erased."""
 
