@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
-from hermes_memory_bridge.connect.hosts import Host, HostEnvironment, without_marks
+from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, without_marks
 from hermes_memory_bridge.connect.jsonc_edit import find_jsonc_tree
 from hermes_memory_bridge.connect.toml_yaml_edit import parse_toml
+from hermes_memory_store.host_files.host_memory import HostPlaces
 from hermes_memory_store.hosts.host_data import load_host
 
 ANSWER_TIMEOUT_S = 20.0
@@ -109,17 +110,42 @@ def find_own_memory(host: Host, place: HostEnvironment) -> tuple[bool, str] | No
     table: dict[str, Any] = load_host(host.name).get("own_memory", {})
     if not table:
         return None
-    usual, is_on = place.find_path(table["file"]), bool(table["is_usual"])
-    for file in (usual, *(Path.cwd() / name for name in host.switches)):
+    value = read_host_setting(host, place, table["key"])
+    is_on = value if isinstance(value, bool) else bool(table["is_usual"])
+    is_off = place.environ.get(table.get("off_variable", ""), "").lower() in ("1", "true")
+    return is_on and not is_off, f"{table['name']}, `{table['key']}` in {place.find_path(table['file'])}"
+
+
+def read_host_setting(host: Host, place: HostEnvironment, key: str) -> Any:
+    """Return a setting of a host, by its settings and the working folder's; None where neither has one."""
+    table: dict[str, Any] = load_host(host.name).get("own_memory", {})
+    setting: Any = None
+    for file in (place.find_path(table["file"]), *(Path.cwd() / name for name in host.switches)) if table else ():
         value: Any = None
         with suppress(ValueError, HostFileError):  # a host that cannot read it heeds nothing of it
             text, _ = without_marks(read_host_config(file))
             value = parse_toml(text) if file.suffix == ".toml" else find_jsonc_tree(text).value
-        for key in table["key"].split("."):
-            value = value.get(key) if isinstance(value, dict) else None
-        is_on = value if isinstance(value, bool) else is_on
-    is_off = place.environ.get(table.get("off_variable", ""), "").lower() in ("1", "true")
-    return is_on and not is_off, f"{table['name']}, `{table['key']}` in {usual}"
+        for name in key.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        setting = setting if value is None else value
+    return setting
+
+
+def find_host_places(folder: Path, place: HostEnvironment) -> HostPlaces:
+    """Return where hosts keep their memory files for a folder, by this environment and their settings."""
+
+    def is_memory_on(host: str) -> bool:
+        own = find_own_memory(HOSTS[host], place)
+        return own is None or own[0]
+
+    return HostPlaces(
+        Path(os.path.realpath(folder)),
+        place.home,
+        place.environ,
+        place.find_path,
+        lambda host, key: read_host_setting(HOSTS[host], place, key),
+        is_memory_on,
+    )
 
 
 class RpcProcess:
