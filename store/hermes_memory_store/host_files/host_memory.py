@@ -2,9 +2,10 @@
 
 A host's data has a member `memory_files`: `home`, its folder, which shows that it is here; `files`, each with its `level` and
 either a `path` as those of `entry` or, `up`, one in each folder from the project's root down to the working one (`above`: from
-the file system's root); of several names in `up` the first that is there counts. `only` the `root` or the working `folder`, `hidden_by` a file beside it, `unless` another file is
-anywhere, `form`, `on_demand`, `lines` and `bytes` say what is read of it. `names`, `excludes` and `most` are keys of the host's
-settings: more names, patterns of paths that it leaves out, bytes that it reads of all. All is read as text and nothing is run.
+the file system's root). `only` the `root` or the working `folder`, `first` of several names in a folder, `hidden_by` a file
+beside it, `unless` another is anywhere, `form`, `on_demand`, `lines` and `bytes` say what is read of it. `names` (`more` names, or
+those of a `renamed` file), `excludes` and `most` are keys of the host's settings: names, patterns of paths that it leaves out,
+bytes that it reads of all. Everything is read as text, and nothing is run.
 """
 
 from __future__ import annotations
@@ -125,7 +126,9 @@ class HostFileScan:
                     problem = "its own memory is switched off"
                 if unless := next((name for name in place.get("unless", ()) if self._has_above(name)), ""):
                     problem = problem or f"{unless} is read in its place"
-                if any(fnmatch.fnmatch(os.fspath(path), pattern) for pattern in excludes or () if isinstance(pattern, str)):
+                if any(
+                    fnmatch.fnmatch(os.fspath(path), pattern) for pattern in excludes or () if isinstance(pattern, str)
+                ):
                     problem = problem or "excluded by its settings"
                 file = self._load(path, place)
                 if left and "up" in place and not problem and file.content:
@@ -151,7 +154,9 @@ class HostFileScan:
                 hidden_by = hiding if hiding and (pattern.parent / hiding).is_file() else ""
                 yield from ((path, hidden_by) for path in find_matching(pattern))
             return
-        folders = [folder for folder in (self.places.folder, *self.places.folder.parents) if self._is_looked_at(folder, place)]
+        folders = [
+            folder for folder in (self.places.folder, *self.places.folder.parents) if self._is_looked_at(folder, place)
+        ]
         names = place["up"] if isinstance(place["up"], list) else [place["up"]]
         names = named if place.get("renamed") and named else [*names, *(named if place.get("more") else ())]
         for folder in reversed(folders):
@@ -186,7 +191,11 @@ class HostFileScan:
             return present
         label = self.label(path)
         real = Path(os.path.realpath(path))
-        allowed = [self.root] if level in ("project", "local") and path.is_relative_to(self.root) else [self.places.home, path.parent]
+        allowed = (
+            [self.root]
+            if level in ("project", "local") and path.is_relative_to(self.root)
+            else [self.places.home, path.parent]
+        )
         if not any(real.is_relative_to(folder) for folder in allowed):
             return HostFile(path, label, level, "", (), problem="a link that leads out; not looked at")
         form = place.get("form", "")
@@ -237,9 +246,13 @@ class HostFileScan:
         for path in find_imports(file):
             if path in seen or depth > MOST_IMPORTED:
                 continue
-            inside = path.is_relative_to(self.root) or (file.level not in ("project", "local") and path.is_relative_to(self.places.home))
+            inside = path.is_relative_to(self.root) or (
+                file.level not in ("project", "local") and path.is_relative_to(self.places.home)
+            )
             if not inside:
-                imported = HostFile(path, self.label(path), file.level, "", (), problem="out of the project; not looked at")
+                imported = HostFile(
+                    path, self.label(path), file.level, "", (), problem="out of the project; not looked at"
+                )
             elif not path.is_file():
                 continue
             else:
@@ -319,4 +332,3 @@ def find_imports(file: HostFile) -> Iterator[Path]:
             named = Path(match[1]).expanduser() if match[1].startswith("~/") else base / match[1]
             if match[1].startswith(("~/", "/", "./", "../")) or named.is_file():
                 yield Path(os.path.normpath(named))
-

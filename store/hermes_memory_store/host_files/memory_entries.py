@@ -66,7 +66,7 @@ def split_sections(text: str) -> Iterator[FileEntry]:
             start = text.index(section, start)
             first = count_lines(text, start)
             last = count_lines(text, start + len(section))
-            plain = "\n".join(raw for raw, _ in split_lines(section))
+            plain = "\n".join(raw.rstrip(" \t") for raw, _ in split_lines(section))
             yield FileEntry("section", plain, first, last, start, start + len(section))
 
 
@@ -107,7 +107,7 @@ class Splitter:
         """Take the block that begins at a line; return the line after it."""
         content = self._contents[n]
         bare = content.strip(" \t")
-        if not bare:
+        if not bare.strip():
             self._is_after_blank = True
             return n + 1
         width = columns_before(content)
@@ -138,7 +138,9 @@ class Splitter:
         if self._continues(width):
             self._extend(n)
         else:
-            self._begin("import" if IMPORT.fullmatch(bare) else "paragraph", n, len(content) - len(content.lstrip(" \t")))
+            self._begin(
+                "import" if IMPORT.fullmatch(bare) else "paragraph", n, len(content) - len(content.lstrip(" \t"))
+            )
         return n + 1
 
     def _can_begin(self) -> bool:
@@ -152,7 +154,9 @@ class Splitter:
     def _take_fence(self, n: int, mark: str, width: int) -> int:
         closing = re.compile(rf"[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")
         later = range(n + 1, len(self._contents))
-        end = next((m for m in later if closing.fullmatch(self._contents[m])), len(self._contents) - 1)
+        end = next((m for m in later if closing.fullmatch(self._contents[m])), None)
+        if end is None:  # it goes on to the end of the file
+            end = next((m for m in reversed(later) if self._contents[m].strip()), n)
         if self._continues(width):
             self._extend(end)
         else:
@@ -171,7 +175,7 @@ class Splitter:
         return end
 
     def _take_item(self, n: int, item: re.Match[str]) -> None:
-        if not self._contents[n][item.end() :].strip(" \t"):
+        if not self._contents[n][item.end() :].strip():
             self._close()
             return
         column = columns_before(item[1] + "-")
@@ -245,21 +249,28 @@ def replace_entry(text: str, entry: FileEntry, new: str, form: str = "") -> str:
         raise ArgumentError("an entry cannot be empty; remove it instead", new)
     pieces, formers, lines = split_lines(text[entry.start : entry.end]), entry.text.split("\n"), wording.split("\n")
     line_start = max(text.rfind("\n", 0, entry.start), text.rfind("\r", 0, entry.start)) + 1
-    lead = re.sub(r"[^ \t]", " ", text[line_start : entry.start].removeprefix("\ufeff"))
-    if len(pieces) > 1:
-        lead = re.match(r"[ \t]*", next((raw for raw, _ in pieces[1:] if raw.strip(" \t")), ""))[0]  # type: ignore[index]
+    leads = [re.sub(r"[^ \t]", " ", text[line_start : entry.start].removeprefix("\ufeff"))]
+    if len(pieces) > 1:  # as its next line is indented, where that is read so
+        leads.insert(0, re.match(r"[ \t]*", next((raw for raw, _ in pieces[1:] if raw.strip(" \t")), ""))[0])  # type: ignore[index]
     newline = next((end for _, end in pieces if end), "") or find_line_end(text, entry.end)
-    edited: list[tuple[str, str]] = []
-    for tag, first, last, new_first, new_last in SequenceMatcher(None, formers, lines, autojunk=False).get_opcodes():
-        for n in range(new_first, new_last):
-            former = first + n - new_first
-            if tag == "equal" and (n == 0) == (former == 0):
-                edited.append(pieces[former])
-            else:
-                edited.append(((lead if n and lines[n] else "") + lines[n], ""))
-    joined = "".join(raw + (end or newline) for raw, end in edited[:-1]) + edited[-1][0].rstrip(" \t")
-    after = text[: entry.start] + joined + text[entry.end :]
     expected = [(other.kind, wording if other == entry else other.text) for other in split_entries(text, form)]
+    after = text
+    for lead in leads if form != SECTIONS else [""]:
+        edited: list[tuple[str, str]] = []
+        for tag, first, last, new_first, new_last in SequenceMatcher(
+            None, formers, lines, autojunk=False
+        ).get_opcodes():
+            for n in range(new_first, new_last):
+                former = first + n - new_first
+                if tag == "equal" and (n == 0) == (former == 0):
+                    edited.append(pieces[former])
+                    continue
+                blanks = re.search(r"[ \t]*\Z", pieces[former][0])[0] if former < last else ""  # type: ignore[index]
+                edited.append(((lead if n and lines[n] else "") + lines[n] + blanks * bool(lines[n]), ""))
+        joined = "".join(raw + (end or newline) for raw, end in edited[:-1]) + edited[-1][0].rstrip(" \t")
+        after = text[: entry.start] + joined + text[entry.end :]
+        if [(other.kind, other.text) for other in split_entries(after, form)] == expected:
+            return after
     return prove_edit(after, form, expected, f"would not be read as one {entry.kind}; word it as one")
 
 
@@ -273,9 +284,14 @@ def remove_entry(text: str, entry: FileEntry, form: str = "") -> str:
     expected = [(other.kind, other.text) for other in (*entries[:n], *entries[end:])]
     if form == SECTIONS:
         start, stop = (entry.start, entries[end].start) if end < len(entries) else (entries[n - 1].end, entry.end)
-        return prove_edit(text[: start * (len(entries) > 1)] + text[stop:], form, expected, "cannot be removed by itself")
+        return prove_edit(
+            text[: start * (len(entries) > 1)] + text[stop:], form, expected, "cannot be removed by itself"
+        )
     places = [match for match in LINE.finditer(text) if match[0]]
-    start, stop = places[entry.first - 1].start() + text.startswith("\ufeff") * (entry.first == 1), places[entries[end - 1].last - 1].end()
+    start, stop = (
+        places[entry.first - 1].start() + text.startswith("\ufeff") * (entry.first == 1),
+        places[entries[end - 1].last - 1].end(),
+    )
     before, after, newline = text[:start], text[stop:], find_line_end(text, entry.end)
     tight = before.removesuffix(newline) if not after and not text.endswith(("\r", "\n")) else before
     blank = re.match(r"[ \t]*(?:\r\n|\r|\n)", after)

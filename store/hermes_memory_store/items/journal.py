@@ -50,6 +50,15 @@ OF_HISTORY = f"origin_id IN (SELECT id FROM origins WHERE way = '{Way.HISTORY}')
 
 FOREVER = (1 << 63) - 1
 
+TEXTS_OF = """
+    SELECT seq, salt, before, after FROM journal
+    WHERE digest IS NULL AND uid IN (
+      SELECT ?1 UNION
+      SELECT other.uid FROM journal one
+        JOIN journal other ON other.seq BETWEEN one.change AND one.seq + 100 AND other.change = one.change
+      WHERE one.uid = ?1 AND other.entity = 'file')
+"""
+
 APPEND = f"INSERT INTO journal ({COLUMNS}) VALUES ({', '.join('?' * 15)})"
 
 
@@ -378,10 +387,11 @@ def is_change_undone(conn: sqlite3.Connection, change: int, undoing: int | None 
 
 
 def redact_journal(conn: sqlite3.Connection, uid: bytes) -> None:
-    """Remove the text from every row about one entity, keeping the digests that keep the chain whole."""
-    rows = conn.execute(
-        "SELECT seq, salt, before, after FROM journal WHERE uid = ? AND digest IS NULL", (uid,)
-    ).fetchall()
+    """Remove the text from every row about one entity, keeping the digests that keep the chain whole.
+
+    What its changes did to files goes, too: a fact that was moved out of one stands there in its words.
+    """
+    rows = conn.execute(TEXTS_OF, (uid,)).fetchall()
     for seq, salt, before, after in rows:
         conn.execute(
             "UPDATE journal SET before = NULL, after = NULL, salt = x'', digest = ? WHERE seq = ?",

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors, uids
+from hermes_memory_store.host_files.file_changes import FILE, PendingFiles, put_text_back
 from hermes_memory_store.items.journal import JournalEntry, is_change_undone
 from hermes_memory_store.items.kinds import FactRow, to_portable
 from hermes_memory_store.items.mutation import Mutation, find_standing_fact, has_facts, is_open_in_effect
@@ -21,7 +23,7 @@ from hermes_memory_store.memory.scopes import format_label_conflict
 from hermes_memory_store.model import RELIEF, STANDING_TIERS, Change, ScopeStatus, Tier
 from hermes_memory_store.operations import find_operation
 
-UNDOABLE = frozenset({"fact", "scope", PLACES})
+UNDOABLE = frozenset({"fact", "scope", PLACES, FILE})
 """Entities that undo restores. A session's coming and going is a fact of life."""
 
 FACT_OF_TEAM = frozenset({"content", "scope", "updated_at"})
@@ -73,11 +75,19 @@ class Reversal:
     """Revert the rows of one change, newest row first."""
 
     def __init__(
-        self, mutation: Mutation, first: int, newest: int, withdrawn: Collection[str], *, sparing: bool
+        self,
+        mutation: Mutation,
+        first: int,
+        newest: int,
+        withdrawn: Collection[str],
+        files: PendingFiles,
+        *,
+        sparing: bool,
     ) -> None:
         """:param first: number of the change
         :param newest: the journal's last row before any of this: a conflict never names a row of the undo itself
         :param withdrawn: uids of the facts that the change withdrew, and that come back
+        :param files: takes the new contents of files
         :param sparing: refuse what a person or a teammate has touched since, even in columns that are not reverted
         """
         self._mutation = mutation
@@ -85,6 +95,7 @@ class Reversal:
         self._first = first
         self._newest = newest
         self._withdrawn = withdrawn
+        self._files = files
         self._sparing = sparing
         self.left: list[str] = []
         """What of the change is left as it is, and why."""
@@ -95,6 +106,8 @@ class Reversal:
             return False
         if row.entity == PLACES:
             return self._reverse_choice(row)
+        if row.entity == FILE:
+            return self._reverse_file(row)
         if is_erased(row):
             self.left.append(f"fact {row.uid} of change {row.change} was purged, and nothing brings it back")
             return False
@@ -117,6 +130,22 @@ class Reversal:
         write_place_choice(self._conn, before["places"], before["chosen_at"])
         theme_id = self._mutation.names.theme(row.theme)
         entry = JournalEntry("undo", row.entity, uids.parse_uid(row.uid), theme_id, after, before)
+        self._mutation.entries.append(entry)
+        return True
+
+    def _reverse_file(self, row: Change) -> bool:
+        if row.before is None or row.after is None:
+            raise errors.UndoConflict(f"what change {row.change} did to a file was erased by a purge", row.seq)
+        path = Path(row.after["path"])
+        if path != self._files.unwritten:
+            content = self._files.read(path)
+            former = put_text_back(content.decode("utf-8", "surrogateescape"), row.after, row.before)
+            if former is None:
+                message = f"{path} has changed since change {row.change}, and what it wrote stands there no more"
+                raise errors.UndoConflict(message, path)
+            self._files.put(path, former.encode("utf-8", "surrogateescape"))
+        theme_id = self._mutation.names.theme(row.theme)
+        entry = JournalEntry("undo", FILE, uids.parse_uid(row.uid), theme_id, row.after, row.before)
         self._mutation.entries.append(entry)
         return True
 

@@ -10,20 +10,24 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.host_files.file_changes import PendingFiles
 from hermes_memory_store.items.journal import COLUMNS, Journal, is_change_undone
 from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.session_names import find_session_name
-from hermes_memory_store.memory.reversal import Reversal, is_erased, merge_rows
+from hermes_memory_store.memory.reversal import UNDOABLE, Reversal, is_erased, merge_rows
 from hermes_memory_store.model import PERSON, RELIEF, Actor, Change, Tier, UndoResult
 
 CHANGE = COLUMNS.split(", ").index("change")
+
+UNDONE = ", ".join(f"'{entity}'" for entity in sorted(UNDOABLE))
 
 MAX_AT_ONCE = 10_000
 
@@ -62,13 +66,16 @@ class Undo:
         self._names = names
         self._journal = journal
         self._tried = 0
+        self._files = PendingFiles()
+        self._is_preview = False
 
-    def change(self, seq: int, *, actor: Actor = PERSON) -> UndoResult:
+    def change(self, seq: int, *, actor: Actor = PERSON, unwritten: Path | None = None) -> UndoResult:
         """Revert the change to which that row belongs. Undoing an undo is redo.
 
+        :param unwritten: a file that the change never reached: it is left alone
         :raises UnknownChange: NothingToUndo, UndoConflict; nothing was changed then
         """
-        return self._take_back([self._journal.get(seq).change], actor)
+        return self._take_back([self._journal.get(seq).change], actor, unwritten=unwritten)
 
     def changes(self, changes: Iterable[int], *, leaving: bool = False) -> UndoResult:
         """Revert these changes, newest first, all or none.
@@ -127,10 +134,7 @@ class Undo:
         :raises NothingToUndo: UnknownTheme, UndoConflict; nothing was changed then
         """
         where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
-        sql = (
-            f"SELECT change FROM journal WHERE seq < ? AND entity IN ('fact', 'scope', 'places'){where}"
-            " ORDER BY seq DESC LIMIT 1"
-        )
+        sql = f"SELECT change FROM journal WHERE seq < ? AND entity IN ({UNDONE}){where} ORDER BY seq DESC LIMIT 1"
         newest = self._journal.last_seq() + 1
         while (newest := self._db.value(sql, (newest,))) is not None:
             if self._db.value("SELECT undoes FROM journal WHERE seq = ?", (newest,)) is None:
@@ -151,12 +155,15 @@ class Undo:
         :raises NothingToUndo: UndoConflict, as that call
         """
         results: list[UndoResult] = []
+        was_preview, self._is_preview = self._is_preview, True
         try:
             with self._db.write_transaction():
                 results.append(undo())
                 raise PreviewRollback
         except PreviewRollback:
             return results[0]
+        finally:
+            self._is_preview = was_preview
 
     def is_undone(self, change: int) -> bool:
         """Check whether a change has been undone, and that undo not undone in turn."""
@@ -187,7 +194,7 @@ class Undo:
         :param where: SQL on the rows of the journal, beginning with AND: a change is found by any of its rows
         """
         sql = (
-            "SELECT seq, change FROM journal WHERE seq < ? AND undoes IS NULL AND entity IN ('fact', 'scope', 'places')"
+            f"SELECT seq, change FROM journal WHERE seq < ? AND undoes IS NULL AND entity IN ({UNDONE})"
             f" AND op <> 'purge'{where} ORDER BY seq DESC LIMIT {ROWS_AT_ONCE}"
         )
         start, last = self._journal.last_seq() + 1, 0
@@ -210,28 +217,46 @@ class Undo:
 
     @retry_without_index
     def _take_back(
-        self, changes: list[int], actor: Actor, *, leaving: bool = False, sparing: bool = False
+        self,
+        changes: list[int],
+        actor: Actor,
+        *,
+        leaving: bool = False,
+        sparing: bool = False,
+        unwritten: Path | None = None,
     ) -> UndoResult:
         parts: list[UndoResult] = []
         refused: list[errors.Conflict] = []
         self._tried = 0
+        self._files = PendingFiles(unwritten)
+        files: tuple[Path, ...] = ()
         with self._db.write_transaction() as conn:
             newest = self._journal.last_seq()
             for first in changes:
                 try:
-                    with self._db.savepoint(conn):
+                    with self._step(conn):
                         parts.append(self._take_one_back(conn, first, actor, newest, sparing))
                 except (errors.UndoConflict, errors.NothingToUndo) as conflict:
                     refused.append(conflict)
             if refused and (not leaving or not parts):
                 raise combine_conflicts(refused)
+            if (
+                not self._is_preview
+            ):  # before the facts are gone: whatever ends this process, each text stands somewhere
+                files = self._files.write()
         reasons = [reason for part in parts for reason in part.left] + [refusal.message for refusal in refused]
         return UndoResult(
             tuple(seq for part in parts for seq in part.undone),
             tuple(seq for part in parts for seq in part.seqs),
             tuple(dict.fromkeys(uid for part in parts for uid in part.uids)),
             tuple(dict.fromkeys(reasons)),
+            files,
         )
+
+    @contextmanager
+    def _step(self, conn: sqlite3.Connection) -> Iterator[None]:
+        with self._files.kept_on_success(), self._db.savepoint(conn):
+            yield
 
     def _take_one_back(
         self, conn: sqlite3.Connection, first: int, actor: Actor, newest: int, sparing: bool
@@ -242,7 +267,7 @@ class Undo:
 
         :raises UndoConflict: NothingToUndo
         """
-        with suppress(PreviewRollback), self._db.savepoint(conn):
+        with suppress(PreviewRollback), self._step(conn):
             done = self._revert(conn, first, actor, newest, sparing)
             if is_newest_change(conn, first) or self._journal.get(newest).change == first:
                 return done  # the last of all, be it an undo: all is as before it
@@ -281,7 +306,7 @@ class Undo:
         refuse_purged(rows)
         mutation = Mutation(conn, self._names, self._journal, actor)
         withdrawn = {row.uid for row in rows if (row.after or {}).get("tier") == Tier.WITHDRAWN}
-        reversal = Reversal(mutation, first, newest, withdrawn, sparing=sparing)
+        reversal = Reversal(mutation, first, newest, withdrawn, self._files, sparing=sparing)
         undone = reverse_rows(reversal, merge_rows(rows))
         if not mutation.entries:
             reasons = "; ".join(reversal.left)
@@ -301,7 +326,7 @@ class Undo:
         """
         order: list[int] = []
         stuck = list(changes)
-        with suppress(PreviewRollback), self._db.savepoint(conn):
+        with suppress(PreviewRollback), self._step(conn):
             while (
                 change := next((candidate for candidate in stuck if self._can_revert(conn, candidate)), None)
             ) is not None:
@@ -315,7 +340,7 @@ class Undo:
         self._tried += 1
         self._limit_tries(change)
         try:
-            with self._db.savepoint(conn):
+            with self._step(conn):
                 self._revert(conn, change, PERSON, self._journal.last_seq())
         except errors.UndoConflict:
             return False

@@ -109,6 +109,8 @@ class JournalPrinter:
             return format_branch_merge(after)
         if change.entity == PLACES and "places" in after:
             return f"themes of places: {before.get('places')} → {after['places']}"
+        if change.entity == "file" and "path" in after:
+            return f"{after['path']}:{after['line']}"
         names = [name for name in {**before, **after} if name not in DERIVED_COLUMNS]
         parts = [
             format_column_change(name, before.get(name), after.get(name))

@@ -24,6 +24,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.host_files.file_changes import FILE
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.hosts.host_data import is_client_of
 from hermes_memory_store.intake.intake import Writer
@@ -802,7 +803,7 @@ class Memory:
             result = act(store)
             mine = [row for row in store.journal.changes(since=before) if row.actor.kind == "person"]
         done = ActionResult(message if isinstance(message, str) else message(result), back=back)
-        if any(row.entity in ("fact", "scope", PLACES) for row in mine):
+        if any(row.entity in ("fact", "scope", PLACES, FILE) for row in mine):
             return done
         return self.record_unjournaled(replace(done, back="" if back == BY_UNDO else back))
 
@@ -863,6 +864,8 @@ class Memory:
             return f"{change.op} of scope {label}"
         if change.entity == PLACES:
             return f"the choice of {(change.after or {}).get('places', 'themes')} for places"
+        if change.entity == FILE:
+            return f"{change.op} of an entry of {Path((change.after or {}).get('path', '?')).name}"
         more = f" and {len(facts):,} more" if facts else ""
         return f"{change.op} of {self._fact_label(change.uid)}{more}"
 

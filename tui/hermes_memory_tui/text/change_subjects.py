@@ -30,6 +30,8 @@ def change_subject(change: Change, named: dict[int, str]) -> str:
             if after["places"] == "projects"
             else "every place has the theme default"
         )
+    if change.entity == "file" and "path" in after:
+        return to_printable(f"{after['path']}:{after['line']}")
     if change.entity == "turn" and "role" in after:
         return f"{to_printable(after['role'])}: {pluralise(after.get('chars', 0), 'character')}"
     if change.entity == "branch" and "branch" in after:
