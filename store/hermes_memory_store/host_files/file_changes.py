@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors
-from hermes_memory_store.host_files.memory_entries import count_lines
+from hermes_memory_store.host_files.memory_entries import find_line_number
 from hermes_memory_store.host_files.memory_files import host_file_lock, translate_file_errors
 from hermes_memory_store.system.filesystem import atomic_write
 
@@ -23,12 +23,12 @@ AROUND = 120
 Words = dict[str, Any]
 
 
-def to_file_words(path: Path, before: str, after: str) -> tuple[Words, Words]:
+def describe_file_change(path: Path, before: str, after: str) -> tuple[Words, Words]:
     """Return what the journal holds of a change: the text that differs and a little around it, where it is, and digests."""
     start = count_shared(before, after)
     rest = min(len(before), len(after)) - start
     end = count_shared(before[::-1][:rest], after[::-1][:rest])
-    first, line = max(0, start - AROUND), count_lines(before, start)
+    first, line = max(0, start - AROUND), find_line_number(before, start)
     words = []
     for text in (before, after):
         last = min(len(text), len(text) - end + AROUND)

@@ -3,9 +3,9 @@
 A host's data has a member `memory_files`: `home`, its folder, which shows that it is here; `files`, each with its `level` and
 either a `path` as those of `entry` or, `up`, one in each folder from the project's root down to the working one (`above`: from
 the file system's root). `only` the `root` or the working `folder`, `first` of several names in a folder, `hidden_by` a file
-beside it, `unless` another is anywhere, `form`, `on_demand`, `lines` and `bytes` say what is read of it. `names` (`more` names, or
-those of a `renamed` file), `excludes` and `most` are keys of the host's settings: names, patterns of paths that it leaves out,
-bytes that it reads of all. Everything is read as text, and nothing is run.
+beside it, `unless` another is anywhere, `form`, `on_demand`, `lines` and `bytes` say what is read of it. `names` (`more` names,
+or those of a `renamed` file), `excludes` and `most` are keys of the host's settings: names, patterns of paths that it leaves
+out, bytes that it reads of all. Everything is read as text, and nothing is run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_store.host_files.memory_entries import FENCE, SECTIONS, FileEntry, split_entries, split_lines
+from hermes_memory_store.host_files.memory_entries import FENCE, SECTIONS, FileEntry, split_entries, split_text_lines
 from hermes_memory_store.host_files.memory_files import MemoryFileKind, hermes_home, load_host_limits
 from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 from hermes_memory_store.notation.token_estimate import estimate_tokens
@@ -229,7 +229,7 @@ class HostFileScan:
 
     def _find_most_lines(self, file: HostFile, place: dict[str, Any]) -> int:
         most, size = place.get("lines", 0), 0
-        for n, (line, end) in enumerate(split_lines(file.text)):
+        for n, (line, end) in enumerate(split_text_lines(file.text)):
             size += len((line + end).encode())
             if (most and n >= most) or (place.get("bytes") and size > place["bytes"]):
                 return n
@@ -262,7 +262,7 @@ class HostFileScan:
             self._follow_imports(host, self.files[path], seen | {path}, depth + 1)
 
 
-def find_host_files(places: HostPlaces) -> list[HostFile]:
+def find_host_memory(places: HostPlaces) -> list[HostFile]:
     """Return the memory files of every host for the working folder and the user: managed, user, project, local, auto."""
     return HostFileScan(places).scan()
 
@@ -305,7 +305,7 @@ def read_text_file(path: Path) -> tuple[bytes, str]:
 
 def read_front_matter(text: str) -> dict[str, str]:
     """Return the simple members of a front matter; a list is joined by commas."""
-    lines = [line.rstrip() for line, _ in split_lines(text.removeprefix("\ufeff"))]
+    lines = [line.rstrip() for line, _ in split_text_lines(text.removeprefix("\ufeff"))]
     members: dict[str, str] = {}
     key = ""
     if lines[0] != "---" or not {"---", "..."} & {*lines[1:]}:

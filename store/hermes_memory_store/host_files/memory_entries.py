@@ -64,13 +64,13 @@ def split_sections(text: str) -> Iterator[FileEntry]:
         section = text[start:end].strip()
         if section:
             start = text.index(section, start)
-            first = count_lines(text, start)
-            last = count_lines(text, start + len(section))
-            plain = "\n".join(raw.rstrip(" \t") for raw, _ in split_lines(section))
+            first = find_line_number(text, start)
+            last = find_line_number(text, start + len(section))
+            plain = "\n".join(raw.rstrip(" \t") for raw, _ in split_text_lines(section))
             yield FileEntry("section", plain, first, last, start, start + len(section))
 
 
-def count_lines(text: str, end: int) -> int:
+def find_line_number(text: str, end: int) -> int:
     return 1 + len(re.findall(r"\r\n|\r|\n", text[:end]))
 
 
@@ -211,7 +211,7 @@ class Splitter:
         entry = self._entries[-1]
         line = self._lines[n]
         end = max(entry.start, line.start() + len(line[1].rstrip(" \t")))
-        first, *more = (raw.rstrip(" \t") for raw, _ in split_lines(self._text[entry.start : end]))
+        first, *more = (raw.rstrip(" \t") for raw, _ in split_text_lines(self._text[entry.start : end]))
         text = "\n".join([first, *(remove_indent(raw, entry.indent) for raw in more)])
         self._entries[-1] = replace(entry, text=text, last=n + 1, end=end)
         if self._open == "item" and self._items and self._items[-1][1].start == entry.start:
@@ -225,7 +225,7 @@ def columns_before(content: str) -> int:
     return len(expanded) - len(expanded.lstrip(" ")) if content.strip(" \t") else len(expanded)
 
 
-def split_lines(text: str) -> list[tuple[str, str]]:
+def split_text_lines(text: str) -> list[tuple[str, str]]:
     """Return the lines of a text, each with its end. Unicode's separators end none: editors and hosts count none there."""
     lines = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
     return [*lines, ("", "")] if lines and lines[-1][1] else lines or [("", "")]
@@ -239,15 +239,19 @@ def remove_indent(line: str, columns: int) -> str:
     return line
 
 
-def replace_entry(text: str, entry: FileEntry, new: str, form: str = "") -> str:
+def replace_file_entry(text: str, entry: FileEntry, new: str, form: str = "") -> str:
     """Return the text with another wording of one entry; lines of it that stay the same keep their bytes, too.
 
     :raises ArgumentError: the wording is empty, or would not be read as this one entry
     """
-    wording = "\n".join(line.rstrip(" \t") for line, _ in split_lines(new.strip("\r\n")))
+    wording = "\n".join(line.rstrip(" \t") for line, _ in split_text_lines(new.strip("\r\n")))
     if not wording.strip():
         raise ArgumentError("an entry cannot be empty; remove it instead", new)
-    pieces, formers, lines = split_lines(text[entry.start : entry.end]), entry.text.split("\n"), wording.split("\n")
+    pieces, formers, lines = (
+        split_text_lines(text[entry.start : entry.end]),
+        entry.text.split("\n"),
+        wording.split("\n"),
+    )
     line_start = max(text.rfind("\n", 0, entry.start), text.rfind("\r", 0, entry.start)) + 1
     leads = [re.sub(r"[^ \t]", " ", text[line_start : entry.start].removeprefix("\ufeff"))]
     if len(pieces) > 1:  # as its next line is indented, where that is read so
@@ -274,7 +278,7 @@ def replace_entry(text: str, entry: FileEntry, new: str, form: str = "") -> str:
     return prove_edit(after, form, expected, f"would not be read as one {entry.kind}; word it as one")
 
 
-def remove_entry(text: str, entry: FileEntry, form: str = "") -> str:
+def remove_file_entry(text: str, entry: FileEntry, form: str = "") -> str:
     """Return the text without an entry and what is nested in it. :raises ArgumentError: others would be read otherwise"""
     entries = split_entries(text, form)
     n = entries.index(entry)
@@ -303,7 +307,7 @@ def remove_entry(text: str, entry: FileEntry, form: str = "") -> str:
     return prove_edit(before + after, form, expected, "cannot be removed by itself: what is around it would be joined")
 
 
-def append_entry(text: str, new: str, form: str = "") -> str:
+def append_file_entry(text: str, new: str, form: str = "") -> str:
     """Return the text with one more entry at its end, in the form of the last one. :raises ArgumentError: it is not one entry"""
     entries, newline = split_entries(text, form), find_line_end(text, len(text))
     wording = " ".join(new.split())
@@ -329,7 +333,7 @@ def find_line_end(text: str, place: int) -> str:
     """Return how lines end around a place: the next end after it, else the last before it, else a line feed."""
     ends = re.compile(r"\r\n|\r|\n")
     match = ends.search(text, place)
-    return match[0] if match else next((end for _, end in reversed(split_lines(text[:place])) if end), "\n")
+    return match[0] if match else next((end for _, end in reversed(split_text_lines(text[:place])) if end), "\n")
 
 
 def prove_edit(after: str, form: str, expected: Iterable[tuple[str, str]], problem: str) -> str:

@@ -6,9 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
-from hermes_memory_store.host_files.file_changes import FILE, replace_text_file, to_file_words
+from hermes_memory_store.host_files.file_changes import FILE, describe_file_change, replace_text_file
 from hermes_memory_store.host_files.host_memory import HostFile
-from hermes_memory_store.host_files.memory_entries import FileEntry, append_entry, remove_entry, replace_entry
+from hermes_memory_store.host_files.memory_entries import (
+    FileEntry,
+    append_file_entry,
+    remove_file_entry,
+    replace_file_entry,
+)
 from hermes_memory_store.items.journal import JournalEntry
 from hermes_memory_store.items.name_keys import to_theme_name
 from hermes_memory_store.model import PERSON, ChangeResult, Fact, WriteResult
@@ -26,10 +31,10 @@ class HostEdits:
 
     def edit(self, file: HostFile, entry: FileEntry, wording: str) -> ChangeResult:
         """Give an entry another wording. :raises Conflict: the file has changed; ArgumentError: it would not be one entry"""
-        return self._change(file, "edit", replace_entry(file.text, entry, wording, file.form))
+        return self._change(file, "edit", replace_file_entry(file.text, entry, wording, file.form))
 
     def remove(self, file: HostFile, entry: FileEntry) -> ChangeResult:
-        return self._change(file, "withdraw", remove_entry(file.text, entry, file.form))
+        return self._change(file, "withdraw", remove_file_entry(file.text, entry, file.form))
 
     def move_to_memory(self, file: HostFile, entry: FileEntry, write: Callable[[Store], WriteResult]) -> WriteResult:
         """Write a fact in place of an entry, which leaves its file only when the fact is on the disk.
@@ -44,12 +49,12 @@ class HostEdits:
             if written[0].status == "quarantined":
                 raise errors.ArgumentError("the fact would wait in Review; the entry was left in its file", entry.text)
 
-        self._change(file, "move", remove_entry(file.text, entry, file.form), write_fact)
+        self._change(file, "move", remove_file_entry(file.text, entry, file.form), write_fact)
         return written[0]
 
     def append_fact(self, file: HostFile, fact: Fact, *, keeps: bool) -> ChangeResult:
         """Add what a fact says to a file. :param keeps: leave the fact as it is; else it is archived"""
-        after = append_entry(file.text, fact.content, file.form)
+        after = append_file_entry(file.text, fact.content, file.form)
         if keeps:
             return self._change(file, "edit", after)
         return self._change(file, "move", after, lambda: self._store.facts.archive([fact.uid]), is_first=True)
@@ -65,7 +70,7 @@ class HostEdits:
             raise errors.Conflict(
                 f"{file.label} was changed by another program meanwhile; it was left alone", file.path
             )
-        store, words = self._store, to_file_words(file.path, file.text, after)
+        store, words = self._store, describe_file_change(file.path, file.text, after)
         with store.journal.join_changes() as conn:
             if act is not None:
                 act()

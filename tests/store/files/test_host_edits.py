@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
-from hermes_memory_store.host_files.host_memory import HostFile, HostPlaces, find_host_files
+from hermes_memory_store.host_files.host_memory import HostFile, HostPlaces, find_host_memory
 from hermes_memory_store.host_files.memory_entries import (
     SECTIONS,
-    append_entry,
-    remove_entry,
-    replace_entry,
+    append_file_entry,
+    remove_file_entry,
+    replace_file_entry,
     split_entries,
 )
 from hermes_memory_store.model import FactFilter, Tier
@@ -104,7 +104,7 @@ def find_file(root: Path, path: Path) -> HostFile:
         lambda host, key: None,
         lambda host: True,
     )
-    (file,) = [file for file in find_host_files(places) if file.path == path]
+    (file,) = [file for file in find_host_memory(places) if file.path == path]
     return file
 
 
@@ -206,13 +206,14 @@ def test_whatever_a_file_looks_like_an_edit_leaves_the_rest_or_is_refused(
 ) -> None:
     entries = split_entries(text, form)
     for entry in entries:
-        assert entry.text and text[entry.start : entry.end].strip(), entry
+        assert entry.text, entry
+        assert text[entry.start : entry.end].strip(), entry
     contents = [(entry.kind, entry.text) for entry in entries]
     if entries:
         entry = entries[n % len(entries)]
-        assert replace_entry(text, entry, entry.text, form) == text
+        assert replace_file_entry(text, entry, entry.text, form) == text
         try:
-            edited = replace_entry(text, entry, wording, form)
+            edited = replace_file_entry(text, entry, wording, form)
         except errors.ArgumentError:
             pass
         else:
@@ -221,14 +222,14 @@ def test_whatever_a_file_looks_like_an_edit_leaves_the_rest_or_is_refused(
             contents[n % len(entries)] = (entry.kind, wording)
             assert [(one.kind, one.text) for one in split_entries(edited, form)] == contents
         try:
-            without = remove_entry(text, entry, form)
+            without = remove_file_entry(text, entry, form)
         except errors.ArgumentError:
             pass
         else:
             assert len(split_entries(without, form)) < len(entries)
     if wording == "other words":
         try:
-            longer = append_entry(text, wording, form)
+            longer = append_file_entry(text, wording, form)
         except errors.ArgumentError:
             return
         assert longer.startswith(text.rstrip("\r\n"))
