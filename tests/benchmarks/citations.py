@@ -91,7 +91,15 @@ def check_history(
             continue
         marks = mark_lines(lines, first, last)
         cited = Citation(
-            "lines", path, first + 1, last, digest_lines(lines[first:last]), find_symbol(lines, first), marks
+            "lines",
+            path,
+            first + 1,
+            last,
+            digest_lines(lines[first:last]),
+            find_symbol(lines, first),
+            marks,
+            (),
+            len(lines),
         )
         for commit in dice.sample(history[start:], min(commits, len(history) - start)):
             now = show(repository, commit, path)

@@ -27,6 +27,7 @@ from hermes_memory_store.places.citations import (
     parse_citations,
     split_suffix,
 )
+from hermes_memory_store.places.cited_values import FactWords, OtherValue
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.store import Store
 
@@ -168,11 +169,72 @@ def test_a_command_is_compared_by_its_exit_code_and_what_it_prints() -> None:
 
 def test_a_fact_of_changed_lines_has_a_label_with_the_day(root: Path) -> None:
     cites = format_citations([cite_lines(str(root), "db.py:4-6", "", 1_777_800_000_000)]) or ""
-    assert find_stale(str(root), [("a", cites)]) == {}
+    assert find_stale(str(root), [("a", cites, FactWords("db.port", "5432"))]) == {}
     (root / "db.py").write_text(BODY.replace("5432", "5433"))
-    assert find_stale(str(root), [("a", cites)]) == {"a": "(cited lines changed since 3 May)"}
+    assert find_stale(str(root), [("a", cites, FactWords("db.port", "5432"))]) == {
+        "a": "(cited lines changed since 3 May)"
+    }
     (root / "db.py").unlink()
-    assert find_stale(str(root), [("a", cites)]) == {"a": "(cited lines changed since 3 May)"}
+    assert find_stale(str(root), [("a", cites, FactWords("db.port", "5432"))]) == {
+        "a": "(cited lines changed since 3 May)"
+    }
+
+
+CONTRADICTED = [
+    ("db.port", "5432 on staging", "port = 5432", "port = 5433  # was 5432", ("5432", "5433")),
+    ("srv.port", "it listens on 8080", 'ports:\n  - "8080:80"', "ports:\n  - '8081:80'", ("8080", "8081")),
+    ("py.version", "3.11 at least", 'requires-python = ">=3.11"', 'requires-python = ">=3.12"', ("3.11", "3.12")),
+    ("queue.broker", "rabbitmq for jobs", '"broker": "rabbitmq",', '"broker": "kafka",', ("rabbitmq", "kafka")),
+    ("app.debug", "debug is off", "DEBUG=false", "DEBUG=true", ("off", "true")),
+    ("api.url", "https://api.example.org/v1", "url: https://api.example.org/v1", "url: https://api.example.org/v2",
+     ("https://api.example.org/v1", "https://api.example.org/v2")),
+    ("pool", "10 connections, timeout 30 s", "pool = 10\ntimeout = 30", "pool = 10\ntimeout = 45", ("30", "45")),
+    ("image", "postgres 15", "image: postgres:15", "image: postgres:16-alpine", ("15", "16")),
+]  # fmt: skip
+
+UNCONTRADICTED = [
+    ("db.port", "5432", "port = 5432", "PORT: int = 5432"),
+    ("db.timeout", "30 s", "timeout: 30s", "timeout: 30000ms"),
+    ("py.version", "3.11", 'python = "3.11"', 'python = "3.11.4"'),
+    ("queue.broker", "rabbitmq", 'broker = "rabbitmq"', "broker = ${BROKER}"),
+    ("pool", "timeout 30 s", "pool = 10\ntimeout = 30", "pool = 20\ntimeout = 30"),
+    ("app.debug", "debug is off", "debug: false\ntls: true", "debug: false\ntls: false"),
+    ("db.port", "5432", "port = 5432", "port = read_port()"),
+    ("commits", "72 characters, see 41", "max = 72", "max = 72  # by line"),
+]
+
+
+def find_other(root: Path, target: str, content: str, before: str, after: str) -> tuple[str, str] | None:
+    (root / "a.yaml").write_text(f"first: 1\n{before}\nlast: 2\n")
+    fact = FactWords(target, content)
+    citation = cite_lines(str(root), f"a.yaml:2-{2 + before.count(chr(10))}", fact=fact)
+    assert parse_citations(format_citations([citation])) == (citation,)
+    (root / "a.yaml").write_text(f"# new\nfirst: 1\n{after}\nlast: 2\n")
+    return check_lines(str(root), citation, fact).other
+
+
+@pytest.mark.parametrize(("target", "content", "before", "after", "values"), CONTRADICTED)
+def test_another_value_in_cited_lines_is_found(
+    root: Path, target: str, content: str, before: str, after: str, values: tuple[str, str]
+) -> None:
+    other = find_other(root, target, content, before, after)
+    assert other == values
+    assert other is not None
+    assert values[0] not in OtherValue(*values).replace_in(content)
+
+
+@pytest.mark.parametrize(("target", "content", "before", "after"), UNCONTRADICTED)
+def test_lines_that_say_the_same_or_nothing_contradict_nothing(
+    root: Path, target: str, content: str, before: str, after: str
+) -> None:
+    assert find_other(root, target, content, before, after) is None
+
+
+def test_a_fact_that_was_edited_is_compared_with_unchanged_lines(root: Path) -> None:
+    (root / "a.yaml").write_text("db:\n  db_port: 5432\n")
+    citation = cite_lines(str(root), "a.yaml:2", fact=FactWords("db.port", "5432"))
+    assert check_lines(str(root), citation, FactWords("db.port", "5433")).other == ("5433", "5432")
+    assert check_lines(str(root), citation, FactWords("db.port", "5432")).other is None
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from hermes_memory_store.intake.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.model import Actor, ChangeResult, Fact, Origin, Relief, Session, Suspicion, WriteResult
 from hermes_memory_store.notation.memory_spec import find_target
 from hermes_memory_store.places.citations import MOST_CITED, cite_named
+from hermes_memory_store.places.cited_values import FactWords
 from hermes_memory_store.uids import short_uid
 
 WARN_PCT = 80
@@ -120,7 +121,8 @@ def cite_written(connection: Connection, fact: Fact, names: tuple[str, ...], act
         try:
             if here.root is None:
                 raise ArgumentError("the folder that you work in is not known", name)
-            cited.append(cite_named(os.path.join(here.root, here.folder or "."), name, store.clock()))
+            folder, words = os.path.join(here.root, here.folder or "."), FactWords(fact.target, fact.content)
+            cited.append(cite_named(folder, name, store.clock(), words))
         except ArgumentError as error:
             lines.append(f"cites: not {name}; {error.message}")
     if cited:

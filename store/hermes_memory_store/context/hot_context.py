@@ -44,7 +44,7 @@ WRITTEN_AT = """
 
 
 CITING = """
-    SELECT f.id, f.cites, coalesce(p.joined_id, p.id)
+    SELECT f.id, f.cites, coalesce(p.joined_id, p.id), f.target, f.content
     FROM facts f LEFT JOIN origins o ON o.id = f.origin_id LEFT JOIN projects p ON p.id = o.project_id
     WHERE f.id IN (SELECT value FROM json_each(?)) AND f.cites IS NOT NULL
 """
@@ -388,13 +388,14 @@ def place_stale_facts(
     from hermes_memory_store.notation.token_estimate import estimate_tokens
     from hermes_memory_store.places.branch_marks import add_stale_places
     from hermes_memory_store.places.citations import find_stale
+    from hermes_memory_store.places.cited_values import FactWords
     from hermes_memory_store.places.git_files import find_repository
 
     repository, project = (
         find_repository(os.path.realpath(folder)),
         place_reading.find_known_folder(ask, folder).project,
     )
-    cited = [(key, cites) for key, cites, of_project in citing if of_project == project]
+    cited = [(key, cites, FactWords(*words)) for key, cites, of_project, *words in citing if of_project == project]
     stale = {} if repository is None or project is None else find_stale(repository.root, cited)
     return add_stale_places(places, stale, estimate_tokens, holds=holds)
 

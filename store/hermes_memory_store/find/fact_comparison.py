@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.find.touched_facts import CLAUSE_ENDS
 from hermes_memory_store.language.stop_words import is_common_term, stop_terms
 from hermes_memory_store.model import Fact
+from hermes_memory_store.places.cited_values import FactWords, OtherValue
 
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 NUMBERED = re.compile(r"([^\W\d][\w.-]*)[\"'\])]?(?: *[=:(] *| +(?:is |on )?)[\"']?(\d[\d.]*\d)(?![\w.]*\w)")
@@ -29,14 +29,7 @@ NAMED = re.compile(r"(?<!\S)[\w~-]*[./][\w./-]*\w|--?[a-z][\w-]*")
 LEAVES_IT_OPEN = frozenset({"true", "false", "null", "none", "str", "int", "string", "number", "env"})
 
 
-class OtherValue(NamedTuple):
-    """The value that a fact gives something, and the one that a text gives it."""
-
-    ours: str
-    theirs: str
-
-
-def compare_lines(fact: Fact, place: str, lines: Sequence[str]) -> str:
+def compare_lines(fact: Fact | FactWords, place: str, lines: Sequence[str]) -> str:
     """Return whether an act `agrees` with a fact by its value, `contradicts` it, is `silent`, or is `unsure`.
 
     :param place: the paths that an edit wrote
@@ -47,14 +40,14 @@ def compare_lines(fact: Fact, place: str, lines: Sequence[str]) -> str:
     return next(outcome for outcome in ("contradicts", "unsure", "agrees", "silent") if outcome in outcomes)
 
 
-def compare_line(fact: Fact, place: str, line: str) -> str:
+def compare_line(fact: Fact | FactWords, place: str, line: str) -> str:
     line, content = CAMEL.sub(" ", line), CAMEL.sub(" ", fact.content)
     terms = find_terms(f"{place} {line}")
     rejection = compare_rejections(fact, content, f"{place} {line}", terms)
     return rejection if rejection != "silent" else compare_values(fact, content, line, terms)[0]
 
 
-def find_other_value(fact: Fact, line: str, place: str = "") -> OtherValue | None:
+def find_other_value(fact: Fact | FactWords, line: str, place: str = "") -> OtherValue | None:
     """Return the value of a fact and the other one that a line gives to the same name; None where it gives none for certain."""
     if not (NUMBER.search(line) if NUMBER.search(fact.content) else ASSIGNED.search(line)):
         return None
@@ -62,7 +55,7 @@ def find_other_value(fact: Fact, line: str, place: str = "") -> OtherValue | Non
     return compare_values(fact, content, line, find_terms(f"{place} {line}"))[1]
 
 
-def compare_values(fact: Fact, content: str, line: str, terms: set[str]) -> tuple[str, OtherValue | None]:
+def compare_values(fact: Fact | FactWords, content: str, line: str, terms: set[str]) -> tuple[str, OtherValue | None]:
     """Compare the numbers and words that a line gives to the names of a fact."""
     target = find_terms(CAMEL.sub(" ", fact.target))
     last = text_terms(fact.target)[-1:]
@@ -83,8 +76,9 @@ def compare_values(fact: Fact, content: str, line: str, terms: set[str]) -> tupl
             if number not in numbers:  # of something else, or of this in lines around
                 return "unsure", None
     for name, value in ASSIGNED.findall(line) if is_plain and not numbers else ():
-        if text_terms(name)[-1:] == last and target <= terms and value.casefold() not in LEAVES_IT_OPEN:
-            agrees = words & find_terms(value)
+        named = find_terms(value)
+        if text_terms(name)[-1:] == last and target <= terms and named and value.casefold() not in LEAVES_IT_OPEN:
+            agrees = words & named
             return ("agrees", None) if agrees else ("contradicts", OtherValue(content, value))
     long_numbers = {number for number in NUMBER.findall(line) if len(number) > 2}
     own_words = {term for term in target | words if not is_common_term(term)}
@@ -97,7 +91,7 @@ def find_numbered(text: str) -> list[tuple[str, str]]:
     return [*NUMBERED.findall(text), *(("port", number) for number in PORT.findall(text))]
 
 
-def compare_rejections(fact: Fact, content: str, line: str, terms: set[str]) -> str:
+def compare_rejections(fact: Fact | FactWords, content: str, line: str, terms: set[str]) -> str:
     """Check whether a line has all that one clause of a fact forbids, or a part of it."""
     outcome, target = "silent", find_terms(fact.target)
     for clause in CLAUSE_ENDS.split(content):

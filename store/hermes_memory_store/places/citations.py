@@ -20,6 +20,14 @@ from typing import Any, TypeVar
 from hermes_memory_store import safe_text
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.places.cited_values import (
+    MOST_HELD,
+    NEAR,
+    FactWords,
+    OtherValue,
+    find_replaced_value,
+    hold_values,
+)
 from hermes_memory_store.places.git_files import find_repository, read_head
 from hermes_memory_store.system.file_handles import open_regular
 
@@ -71,6 +79,12 @@ class CitationState(StrEnum):
 
 STALE = (CitationState.CHANGED, CitationState.MISSING)
 
+MOST_PLACES = 8
+"""Places between the same neighbours that are compared."""
+
+EMPTY = (("\0", 0),)
+"""What no content has."""
+
 Key = TypeVar("Key")
 
 
@@ -89,6 +103,10 @@ class Citation:
     """The nearest line above with a smaller indentation."""
     marks: tuple[int, ...] = ()
     """Checksums of its first line, and of the lines before and after that are not empty."""
+    values: tuple[tuple[str, int], ...] = ()
+    """The fact's values that stood in its lines: see `cited_values`."""
+    file_lines: int = 0
+    """How many its file had."""
     commit: str = ""
     """Of lines: HEAD when they were cited."""
     cited_at: int = 0
@@ -107,7 +125,12 @@ class Citation:
     def to_words(self) -> dict[str, Any]:
         """Return it for JSON, without what is empty."""
         words: dict[str, Any] = {self.kind: self.label if self.kind == "lines" else self.what}
-        words |= {"digest": self.digest, "in": self.symbol, "marks": list(self.marks)} if self.digest else {}
+        words |= (
+            {"digest": self.digest, "in": self.symbol, "marks": list(self.marks), "of": self.file_lines}
+            if self.digest
+            else {}
+        )
+        words |= {"says": [list(value) for value in self.values]} if self.values else {}
         words |= {"at": self.commit} if self.commit else {}
         words |= {"on": self.cited_at} if self.cited_at else {}
         words |= {"exit": self.exit_code} if self.kind == "command" else {}
@@ -121,9 +144,12 @@ class CitationCheck:
     citation: Citation
     state: CitationState
     first: int = 0
-    """Where its lines stand now."""
+    last: int = 0
+    """Where its lines stand now; of changed ones, what stands in their place."""
     note: str = ""
     """Why it is not known."""
+    other: OtherValue | None = None
+    """What the lines say against the fact."""
 
 
 def format_citations(citations: Iterable[Citation]) -> str | None:
@@ -179,14 +205,40 @@ def parse_citation(words: Any) -> Citation | None:
     last, digest, symbol = int(match[3] or first), find_text("digest"), find_text("in")
     cited_at = words.get("on")
     is_time = isinstance(cited_at, int) and 0 <= cited_at < LATEST
-    return Citation(kind, match[1], first, last, digest, symbol, numbers, find_text("at"), cited_at if is_time else 0)
+    at = cited_at if is_time else 0
+    return Citation(
+        kind,
+        match[1],
+        first,
+        last,
+        digest,
+        symbol,
+        numbers,
+        parse_values(words),
+        parse_count(words),
+        find_text("at"),
+        at,
+    )
 
 
-def cite_lines(root: str, place: str, commit: str = "", cited_at: int = 0) -> Citation:
+def parse_count(words: dict[str, Any]) -> int:
+    count = words.get("of")
+    return count if isinstance(count, int) and 0 <= count <= MOST_BYTES else 0
+
+
+def parse_values(words: dict[str, Any]) -> tuple[tuple[str, int], ...]:
+    values = words.get("says")
+    pairs = (value for value in values if isinstance(value, list)) if isinstance(values, list) else ()
+    parsed = ((str(value[0]), value[1]) for value in pairs if len(value) == 2 and isinstance(value[1], int))
+    return tuple(parsed)[:MOST_HELD]
+
+
+def cite_lines(root: str, place: str, commit: str = "", cited_at: int = 0, fact: FactWords | None = None) -> Citation:
     """Return the citation of lines as they are now.
 
     :param root: the root of a working tree
     :param place: `PATH:12-20` or `PATH:12`, relative to the root
+    :param fact: which cites them
     :raises ArgumentError: there are no such lines, or they cannot be cited
     """
     match = PLACE.fullmatch(place.strip())
@@ -209,10 +261,13 @@ def cite_lines(root: str, place: str, commit: str = "", cited_at: int = 0) -> Ci
     safe_text.validate_text(path, "the path")
     at = first - 1
     digest, symbol = digest_lines(lines[at:last]), find_symbol(lines, at)
-    return Citation("lines", path, first, last, digest, symbol, mark_lines(lines, at, last), commit, cited_at)
+    values = () if fact is None else hold_values(fact, to_texts(lines[at:last]))
+    return Citation(
+        "lines", path, first, last, digest, symbol, mark_lines(lines, at, last), values, len(lines), commit, cited_at
+    )
 
 
-def cite_named(folder: str, name: str, cited_at: int) -> Citation:
+def cite_named(folder: str, name: str, cited_at: int, fact: FactWords | None = None) -> Citation:
     """Return the citation that a name means in a folder: an address, a commit, or lines of a file of its repository.
 
     :param name: `PATH:12-20`, absolute, or relative to the folder or to the repository's root
@@ -232,7 +287,7 @@ def cite_named(folder: str, name: str, cited_at: int) -> Citation:
     if not os.path.lexists(path):
         path = os.path.join(root, match[1])
     place = os.path.relpath(path, root) + name[match.end(1) :]
-    return cite_lines(root, place, read_head(repository)[1] or "", cited_at)
+    return cite_lines(root, place, read_head(repository)[1] or "", cited_at, fact)
 
 
 def cite_other(kind: str, what: str, *, exit_code: int = 0, output: str = "") -> Citation:
@@ -291,6 +346,10 @@ def split_file_lines(content: bytes) -> list[bytes]:
     return [line.rstrip() for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
 
 
+def to_texts(lines: Sequence[bytes]) -> list[str]:
+    return [line.decode("utf-8", "replace") for line in lines]
+
+
 def digest_lines(lines: Sequence[bytes]) -> str:
     return hashlib.blake2b(b"\n".join(lines), digest_size=8).hexdigest()
 
@@ -313,33 +372,102 @@ def mark_lines(lines: Sequence[bytes], at: int, end: int) -> tuple[int, int, int
     return zlib.crc32(lines[at]), zlib.crc32(before), zlib.crc32(after)
 
 
-def check_lines(root: str, citation: Citation) -> CitationCheck:
+def check_lines(root: str, citation: Citation, fact: FactWords | None = None) -> CitationCheck:
     """Compare cited lines with their file as it is now."""
     content, problem = read_cited_file(root, citation.what)
     if content is None:
         state = CitationState.MISSING if problem == GONE else CitationState.UNKNOWN
         return CitationCheck(citation, state, note=problem)
-    return compare_cited_lines(citation, content)
+    return compare_cited_lines(citation, content, fact)
 
 
-def compare_cited_lines(citation: Citation, content: bytes) -> CitationCheck:
+def compare_cited_lines(citation: Citation, content: bytes, fact: FactWords | None = None) -> CitationCheck:
     """Compare cited lines with the content of a file; those that moved in it are found again.
+
+    :param fact: which cites them, where another value in its place is looked for
+    """
+    lines = split_file_lines(content)
+    check = find_cited_lines(citation, lines)
+    if check.state is CitationState.CHANGED:
+        at, end = find_present_place(citation, lines)
+        check = CitationCheck(citation, check.state, at + 1, min(end, len(lines)))
+    if fact is None or (check.state not in STALE and all(text in fact.content for text, _ in citation.values or EMPTY)):
+        return check
+    other = find_contradiction(citation, check, lines, fact)
+    return CitationCheck(citation, check.state, check.first, check.last, other=other)
+
+
+def find_contradiction(
+    citation: Citation, check: CitationCheck, lines: Sequence[bytes], fact: FactWords
+) -> OtherValue | None:
+    """Return the value of a fact that stands no longer in its lines, and what they say instead."""
+    texts = to_texts(lines)
+    region = texts[check.first - 1 : check.last]
+    if check.state is CitationState.CHANGED:
+        other = find_replaced_value(fact, citation.values, citation.what, region, texts)
+        if other is not None or citation.values:
+            return other
+    from hermes_memory_store.find.fact_comparison import find_other_value  # here, not above: few givings need it
+
+    return next(filter(None, (find_other_value(fact, line, citation.what) for line in region)), None)
+
+
+def measure_shift(citation: Citation, lines: Sequence[bytes], place: int) -> int:
+    """Return how far a place is from where cited lines are expected: where they were, or as far down as the file grew."""
+    shift = place - citation.first + 1
+    return min(abs(shift), abs(shift - len(lines) + (citation.file_lines or len(lines))))
+
+
+def find_between_neighbours(citation: Citation, lines: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Return the nearest places, from and to, of about as many lines between the neighbours of cited ones."""
+    count, (_, before, after) = citation.last - citation.first + 1, citation.marks
+    marks = [zlib.crc32(line) for line in lines]
+    begins = [place + 1 for place, mark in enumerate(marks) if mark == before] if before else [0]
+    begins = sorted(begins, key=lambda place: measure_shift(citation, lines, place))[:MOST_PLACES]
+    ends = {place for place, mark in enumerate(marks) if mark == after} if after else {len(lines)}
+    lengths = sorted(range(1, count + NEAR + 1), key=lambda length: abs(length - count))
+    pairs = [(place, place + length) for place in begins for length in lengths if place + length in ends]
+    return (
+        pairs
+        or [(place, place + count) for place in begins]
+        or [(max(0, place - count), place) for place in [*ends][:1]]
+    )
+
+
+def find_present_place(citation: Citation, lines: Sequence[bytes]) -> tuple[int, int]:
+    """Return where lines that changed stood, from and to: between their neighbours, else beside one, else as they were."""
+
+    def likeness(pair: tuple[int, int]) -> tuple[bool, int]:
+        is_below = any(find_symbol(lines, place) == citation.symbol for place in range(*pair))
+        return is_below, -measure_shift(citation, lines, pair[0])
+
+    return max(find_between_neighbours(citation, lines), key=likeness, default=(citation.first - 1, citation.last))
+
+
+def find_cited_lines(citation: Citation, lines: Sequence[bytes]) -> CitationCheck:
+    """Find lines as they were cited.
 
     Few letters, as of a closing bracket, are found elsewhere only between the same neighbours or below the same line.
     """
-    lines, at, count = split_file_lines(content), citation.first - 1, citation.last - citation.first + 1
+    at, count = citation.first - 1, citation.last - citation.first + 1
     if digest_lines(lines[at : at + count]) == citation.digest:
-        return CitationCheck(citation, CitationState.TRUE, citation.first)
+        return CitationCheck(citation, CitationState.TRUE, citation.first, citation.last)
     best: tuple[int, int, int] | None = None
     for place, mark in enumerate(map(zlib.crc32, lines)):
         if mark == citation.marks[0] and digest_lines(lines[place : place + count]) == citation.digest:
             beside = zip(mark_lines(lines, place, place + count)[1:], citation.marks[1:], strict=False)
             is_below = citation.symbol != "" and find_symbol(lines, place) == citation.symbol
             likeness = sum(one == other for one, other in beside) + is_below
-            best = max(filter(None, (best, (likeness, -abs(place - at), place))))
+            best = max(filter(None, (best, (likeness, -measure_shift(citation, lines, place), place))))
     if best is None or not (best[0] or is_telling(lines[best[2] : best[2] + count])):
         return CitationCheck(citation, CitationState.CHANGED)
-    return CitationCheck(citation, CitationState.MOVED, best[2] + 1)
+    # The same lines further away, where others stand between the neighbours: a second pair of them.
+    begin, end = find_present_place(citation, lines)
+    is_beside = mark_lines(lines, begin, end)[1:] == citation.marks[1:]
+    is_apart = best[2] + count <= begin or end <= best[2]
+    if is_beside and is_apart and measure_shift(citation, lines, begin) == 0 != best[1]:
+        return CitationCheck(citation, CitationState.CHANGED)
+    return CitationCheck(citation, CitationState.MOVED, best[2] + 1, best[2] + count)
 
 
 def is_telling(lines: Sequence[bytes]) -> bool:
@@ -355,23 +483,29 @@ def check_command(citation: Citation, exit_code: int, output: str) -> CitationCh
     return CitationCheck(citation, CitationState.TRUE)
 
 
-def find_stale(root: str, facts: Iterable[tuple[Key, str]]) -> dict[Key, str]:
+def find_stale(root: str, facts: Iterable[tuple[Key, str, FactWords]]) -> dict[Key, str]:
     """Return the labels of facts with cited lines that changed or are missing, as far as the time of a giving suffices.
 
-    :param facts: what names each, and what it cites
+    :param facts: what names each, what it cites, and its words
     """
     stale: dict[Key, str] = {}
     contents: dict[str, tuple[bytes | None, str]] = {}
     ends = time.monotonic() + GIVING_S
-    for key, cites in facts:
+    for key, cites, fact in facts:
         for citation in parse_citations(cites):
             if citation.kind != "lines" or key in stale or time.monotonic() > ends:
                 continue
             content, problem = contents.get(citation.what) or read_cited_file(root, citation.what)
             contents[citation.what] = content, problem
-            is_changed = problem == GONE if content is None else compare_cited_lines(citation, content).state in STALE
-            if is_changed:
-                stale[key] = f"(cited lines changed{to_since(citation.cited_at)})"
+            if content is None and problem != GONE:
+                continue
+            check = None if content is None else compare_cited_lines(citation, content, fact)
+            if check is None or check.other is not None or check.state in STALE:
+                words = (
+                    [] if check and check.state not in STALE else [f"cited lines changed{to_since(citation.cited_at)}"]
+                )
+                words += [check.other.label] if check and check.other else []
+                stale[key] = f"({'; '.join(words)})"
     return stale
 
 

@@ -82,7 +82,7 @@ StartRow = tuple[Any, ...]
 
 
 CITING = """
-    SELECT id, cites, origin_id FROM facts WHERE id IN (SELECT value FROM json_each(?)) AND cites IS NOT NULL
+    SELECT id, cites, origin_id, target, content FROM facts WHERE id IN (SELECT value FROM json_each(?)) AND cites IS NOT NULL
 """
 
 Key = TypeVar("Key")
@@ -136,7 +136,9 @@ class BranchLabels:
             theme: self.find_marks(theme, [fact.origin for fact in facts if fact.theme == theme])
             for theme in {fact.theme for fact in facts}
         }
-        labels = self._find_stale((fact, fact.cites, fact.origin) for fact in facts if fact.cites is not None)
+        labels = self._find_stale(
+            (fact, fact.cites, fact.origin, fact.target, fact.content) for fact in facts if fact.cites is not None
+        )
         for fact in facts:
             mark, stale = marks[fact.theme].get(whereabouts(fact.origin)), labels.get(fact, "")
             lowered = is_lowered(mark, fact.type.value, fact.actor.kind, fact.theme, is_pinned=fact.pinned)
@@ -145,15 +147,17 @@ class BranchLabels:
             (held if holds else given).append(MarkedFact(fact, mark, lowered or bool(stale), stale))
         return MarkedFacts(given, held)
 
-    def _find_stale(self, citing: Iterable[tuple[Key, str, Origin]]) -> dict[Key, str]:
+    def _find_stale(self, citing: Iterable[tuple[Key, str, Origin, str, str]]) -> dict[Key, str]:
         """Return the labels of facts of the reader's project whose cited lines are not in his working tree as they were."""
         reader = self._names.origins.current()
-        cited = [(key, cites) for key, cites, origin in citing if origin.project == reader.project]
+        cited = [row for row in citing if row[2].project == reader.project]
         if not cited or reader.root is None or reader.project is None:
             return {}
-        from hermes_memory_store.places.citations import find_stale  # here, not above: few facts cite anything
+        # Here, not above: few facts cite anything.
+        from hermes_memory_store.places.citations import find_stale
+        from hermes_memory_store.places.cited_values import FactWords
 
-        return find_stale(reader.root, cited)
+        return find_stale(reader.root, [(row[0], row[1], FactWords(row[3], row[4])) for row in cited])
 
     def mark_named(self, fact: Fact) -> MarkedFact:
         """Return one fact with its mark: one that was asked for by its name is never held back."""
@@ -174,7 +178,8 @@ class BranchLabels:
             holds=self._setting(theme) == HOLD,
         )
         keys = json.dumps([row[0] for row in rows])
-        stale = self._find_stale((key, cites, by_key(origin)) for key, cites, origin in self._db.rows(CITING, (keys,)))
+        citing = [(row[0], row[1], by_key(row[2]), row[3], row[4]) for row in self._db.rows(CITING, (keys,))]
+        stale: dict[int, str] = self._find_stale(citing)
         return add_stale_places(places, stale, estimate_tokens, holds=self._policies.for_theme(theme).stale == HOLD)
 
     def _project_key(self, name: str | None) -> int | None:

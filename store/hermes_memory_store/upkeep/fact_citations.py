@@ -30,6 +30,7 @@ from hermes_memory_store.places.citations import (
     read_cited_file,
     split_file_lines,
 )
+from hermes_memory_store.places.cited_values import FactWords, OtherValue
 from hermes_memory_store.places.git_files import Repository, read_head
 from hermes_memory_store.projects.borrowed_objects import BorrowedObjects, GitFailed, borrow_objects
 
@@ -56,8 +57,15 @@ class FactCheck:
     checks: tuple[CitationCheck, ...]
 
     @property
+    def other(self) -> OtherValue | None:
+        """Return what cited lines say against the fact."""
+        return next((check.other for check in self.checks if check.other is not None), None)
+
+    @property
     def state(self) -> str:
-        """Return a `CitationState`, or `not cited`."""
+        """Return a `CitationState`, `contradicted`, or `not cited`."""
+        if self.other is not None:
+            return "contradicted"
         states = [check.state for check in self.checks]
         return next((state.value for state in WORST_FIRST if state in states), "not cited")
 
@@ -144,7 +152,13 @@ class FactCitations:
         chosen = [fact for fact in facts if fact.origin.project in (None, project)]
         with CitationChecker(repository) as checker:
             return [
-                FactCheck(fact, tuple(checker.check(citation) for citation in parse_citations(fact.cites)))
+                FactCheck(
+                    fact,
+                    tuple(
+                        checker.check(citation, FactWords(fact.target, fact.content))
+                        for citation in parse_citations(fact.cites)
+                    ),
+                )
                 for fact in chosen
             ]
 
@@ -181,14 +195,14 @@ class CitationChecker:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def check(self, citation: Citation) -> CitationCheck:
+    def check(self, citation: Citation, fact: FactWords) -> CitationCheck:
         if self._repository is None:
             return CitationCheck(citation, CitationState.UNKNOWN, note="this folder is in no repository")
         if citation.kind == "commit":
             return self._check_commit(citation)
         if citation.kind != "lines":
             return CitationCheck(citation, CitationState.UNKNOWN, note=NOT_LOOKED_AT[citation.kind])
-        check = check_lines(self._repository.root, citation)
+        check = check_lines(self._repository.root, citation, fact)
         if check.state not in (CitationState.CHANGED, CitationState.MISSING) or not citation.commit:
             return check
         with contextlib.suppress(GitFailed):
@@ -229,7 +243,7 @@ class CitationChecker:
             content, _ = read_cited_file(self._repository.root, path)
             check = None if content is None else compare_cited_lines(citation, content)
             if check is not None and check.state in (CitationState.TRUE, CitationState.MOVED):
-                return CitationCheck(citation, CitationState.MOVED, check.first, note=path)
+                return CitationCheck(citation, CitationState.MOVED, check.first, check.last, note=path)
         return None
 
 
@@ -240,7 +254,7 @@ def likeness(path: str, other: str) -> tuple[bool, int]:
 
 
 def count_states(checks: Iterable[FactCheck]) -> dict[str, int]:
-    counts = dict.fromkeys([*(state.value for state in reversed(WORST_FIRST)), "not cited"], 0)
+    counts = dict.fromkeys([*(state.value for state in reversed(WORST_FIRST)), "contradicted", "not cited"], 0)
     for check in checks:
         counts[check.state] += 1
     return counts

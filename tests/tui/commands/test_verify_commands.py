@@ -39,9 +39,10 @@ def test_a_fact_cites_and_is_verified(ask: Ask, tell: Tell, uid: str, shop: Path
     assert (moved.code, "[src/db.py:4-6, now src/db.py:5]" in moved.out) == (0, True)
     (shop / "src" / "db.py").write_text(BODY.replace("5432", "5433"))
     changed = ask("verify")
-    assert (changed.code, changed.out.startswith("changed  V[db.port]: 5432  [src/db.py:4-6]")) == (1, True)
+    assert (changed.code, changed.out.startswith("contradicted V[db.port]: 5432  [src/db.py:4-6]")) == (1, True)
     document = json.loads(ask("verify", "--json").out)
-    assert document["counts"]["changed"] == 1
+    assert document["counts"]["contradicted"] == 1
+    assert "(says 5432, the file says 5433)" in changed.out
     assert document["facts"][0]["cites"][0]["state"] == "changed"
     assert ask("cite", uid, "--remove", "src/db.py:4-6").code == 0
     assert ask("verify").out == "1 not cited\n"

@@ -21,6 +21,7 @@ from hermes_memory_store.places.citations import (
     cite_named,
     cite_other,
 )
+from hermes_memory_store.places.cited_values import FactWords
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.places.project_sighting import to_project
 from hermes_memory_store.safe_text import to_printable
@@ -34,7 +35,7 @@ from hermes_memory_tui.model.working_folder import see_working_folder
 RUN_S = 60
 """How long a cited command may take."""
 
-FAILING = ("missing", "changed")
+FAILING = ("missing", "changed", "contradicted")
 
 
 @add_examples(
@@ -70,17 +71,19 @@ def cite_command(
     PATH:12-20 is relative to the working folder. A digest is kept, and none of the text. `verify` compares the lines with the
     file as it is then.
     """
-    cited = [
-        *(cite_named(os.getcwd(), place, int(time.time() * 1000)) for place in places),  # noqa: PTH109 - as Git names it
+    named = [
         *(cite_other("commit", commit) for commit in commits),
         *(cite_other("command", command, exit_code=exit_code, output=output) for command in commands),
         *(cite_other("url", url) for url in urls),
         *(cite_other("turn", turn) for turn in turns),
     ]
-    if bool(cited) == (removed is not None):
+    if bool(named or places) == (removed is not None):
         raise ArgumentError("name what the fact cites, PATH:12-20 for example, or --remove WHAT", uid)
     with settings.store(writing=True) as store:
         theme = settings.confining_theme(store)
+        fact = store.facts.get(uid, theme=theme)
+        words, now = FactWords(fact.target, fact.content), int(time.time() * 1000)
+        cited = [*(cite_named(os.getcwd(), place, now, words) for place in places), *named]  # noqa: PTH109 - as Git names it
         if removed is None:
             changed = store.citations.add(uid, cited, theme=theme)
         else:
@@ -177,6 +180,7 @@ def print_checked(settings: CommandSettings, checks: Sequence[FactCheck]) -> Non
                 "cites": [
                     cited.citation.to_words()
                     | {"state": cited.state, "line": cited.first or None, "note": cited.note or None}
+                    | ({"says": cited.other.ours, "file_says": cited.other.theirs} if cited.other else {})
                     for cited in check.checks
                 ],
             }
@@ -190,8 +194,10 @@ def print_checked(settings: CommandSettings, checks: Sequence[FactCheck]) -> Non
                 f", now {cited.note or cited.citation.what}:{cited.first}" if cited.state is CitationState.MOVED else ""
             )
             note = f" ({cited.note})" if cited.note and not moved else ""
+            note += f" (says {cited.other.ours}, {cited.other.label})" if cited.other else ""
             place = f"[{cited.citation.label}{moved}]{note}"
-            click.echo(to_printable(f"{cited.state:<8} {check.fact.notation}  {place}  ({short_uid(check.fact.uid)})"))
+            state = "contradicted" if cited.other else cited.state
+            click.echo(to_printable(f"{state:<8} {check.fact.notation}  {place}  ({short_uid(check.fact.uid)})"))
     click.echo(", ".join(f"{count} {state}" for state, count in counts.items() if count) or "no facts")
 
 

@@ -1,0 +1,259 @@
+"""The values of a fact that stand in the lines it cites, and what the lines have in their place later.
+
+A value is a number, an address, a switch or a name. The citation holds the fact's own value and a checksum of what stands before
+it in its line, so that the same place is found again; nothing of the file is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+MOST_HELD, NEAR, SHORTEST_NAME = 6, 4, 3
+"""Values of a fact that a citation holds, lines by which cited ones may have grown, and the letters of a name that is a value."""
+
+ADDRESS = re.compile(r"https?://[^\s\"'`<>()\[\],;|]+", re.IGNORECASE)
+NUMBER = re.compile(
+    r"(?<![\w.])v?(\d[\d_]*(?:\.\d+)*)"
+    r"(?= ?(ms|milliseconds?|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|kb|kib|mb|mib|gb|gib)?\b)",
+    re.IGNORECASE,
+)
+NAME = re.compile(r"[^\W\d][\w]*(?:[./@+-]\w+)*")
+ASSIGNING = re.compile(r"[=:] *[\"'`]?$")
+ENDING = re.compile(r"[\"'`]? *(?:[,;)\]}#]|//|$)")
+COMPUTED = re.compile(r"[\w./@+-]*[\"']?[(\[{.]|[\w.]*\)")
+"""What follows a name that is a call, a variable's member or the like: what its value is does not stand there."""
+
+SWITCHES = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "enabled": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "disabled": False,
+}
+OPPOSITES = {"true": "false", "yes": "no", "on": "off", "enabled": "disabled"}
+SWITCHED = re.compile(r"(?:^|\b(?:is|are|be|turned|switched|stays?|=|:)\s+)(?:on|yes|no)\b", re.IGNORECASE)
+"""Before or as these words a switch is meant: elsewhere they are prepositions and the like."""
+
+OPEN = frozenset({"none", "null", "nil", "undefined", "the", "and", "env", "self", "this", "str", "int"})
+CODE = (
+    ".py",
+    ".js",
+    ".ts",
+    ".tsx",
+    ".jsx",
+    ".mjs",
+    ".go",
+    ".rs",
+    ".java",
+    ".rb",
+    ".c",
+    ".cpp",
+    ".cs",
+    ".kt",
+    ".php",
+    ".swift",
+)
+"""Files in which a name without quotes is a variable."""
+
+SCALES = {
+    "ms": 0.001,
+    "mi": 60,
+    "m": 60,
+    "h": 3600,
+    "d": 86_400,
+    "k": 1 << 10,
+    "mb": 1 << 20,
+    "mib": 1 << 20,
+    "g": 1 << 30,
+}
+RATIOS = frozenset({60, 1_000, 1_024, 3_600, 60_000, 86_400, 1_000_000, 1 << 20})
+
+
+class FactWords(NamedTuple):
+    """What of a fact is compared with lines."""
+
+    target: str
+    content: str
+
+
+class OtherValue(NamedTuple):
+    """The value that a fact gives something, and the one that a text gives it."""
+
+    ours: str
+    theirs: str
+
+    @property
+    def label(self) -> str:
+        return f"the file says {self.theirs}"
+
+    def replace_in(self, content: str) -> str:
+        """Return a fact's content with the other value; a switch in the words of the fact."""
+        theirs = self.theirs
+        if self.ours.casefold() in SWITCHES:
+            pairs = OPPOSITES | {value: key for key, value in OPPOSITES.items()}
+            theirs = pairs[self.ours.casefold()]
+        return re.sub(rf"(?<!\w){re.escape(self.ours)}(?!\w)", lambda _: theirs, content, count=1)
+
+
+class Value(NamedTuple):
+    kind: str
+    """`address`, `number`, `switch` or `name`."""
+    text: str
+    norm: str
+    start: int
+    end: int
+    unit: str = ""
+
+
+def find_values(text: str) -> Iterator[Value]:
+    """Yield the values of a line, those inside of an address, too."""
+    for match in ADDRESS.finditer(text):
+        address = match[0].rstrip("./:")
+        yield Value("address", address, address.casefold(), match.start(), match.start() + len(address))
+    for match in NUMBER.finditer(text):
+        norm = re.sub(r"^(\d+)\.0$", r"\1", match[1].replace("_", ""))
+        yield Value("number", match[1], norm, match.start(1), match.end(1), (match[2] or "").casefold())
+    for match in NAME.finditer(text):
+        word = match[0].casefold()
+        kind = "switch" if word in SWITCHES else "name"
+        yield Value(kind, match[0], str(SWITCHES.get(word, word)), *match.span())
+
+
+def is_same(one: Value, other: Value) -> bool:
+    """Check whether two values are one: written otherwise, in another unit, or a version more precisely."""
+    if one.kind != other.kind or one.kind != "number":
+        return one[:1] + one[2:3] == other[:1] + other[2:3]
+    if one.norm == other.norm and (one.unit == other.unit or not (one.unit and other.unit)):
+        return True
+    if f"{one.text}.".startswith(f"{other.text}.") or f"{other.text}.".startswith(f"{one.text}."):
+        return one.unit == other.unit
+    return bool(one.unit and other.unit) and to_base(one) == to_base(other)
+
+
+def to_base(value: Value) -> float | str:
+    scales = (scale for begin, scale in SCALES.items() if value.unit.startswith(begin))
+    return float(value.norm) * next(scales, 1) if value.norm.count(".") < 2 else value.norm
+
+
+def hold_values(fact: FactWords, lines: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Return the values of a fact that stand in lines, each with a checksum of what is before it there."""
+    taken, terms = find_line_terms(fact.target), find_line_terms(f"{fact.target} {fact.content}")
+    held: dict[str, int] = {}
+    for own in find_values(fact.content):
+        if own.kind == "switch" and not is_switch(own, fact.content):
+            continue
+        own_terms = find_line_terms(own.text)
+        places: list[tuple[int, int, int]] = []
+        for line in lines:
+            shared = len((terms - own_terms) & find_line_terms(line))
+            for value in find_values(line):
+                if is_same(own, value) and (own.kind != "name" or is_named(value, line, own_terms, taken)):
+                    places.append((shared, -len(places), zlib.crc32(before(line, value))))
+        is_sure = own.kind == "address" or (len(own.norm) > 1 and own.kind != "switch")
+        places = [place for place in places if place[0] or (is_sure and len(places) == 1)]
+        if places:
+            held[own.text] = max(places)[2]
+    return tuple(held.items())[:MOST_HELD]
+
+
+def find_line_terms(text: str) -> set[str]:
+    from hermes_memory_store.find.fact_comparison import CAMEL, find_terms  # here, not above: few givings need it
+
+    return find_terms(CAMEL.sub(" ", text))
+
+
+def is_switch(own: Value, content: str) -> bool:
+    is_word = own.text.casefold() in ("on", "yes", "no")
+    return not is_word or any(match.end() == own.end for match in SWITCHED.finditer(content))
+
+
+def is_named(value: Value, line: str, terms: set[str], taken: set[str]) -> bool:
+    """Check whether a name in a line is the value of something: what is assigned, or no word of all days."""
+    from hermes_memory_store.language.stop_words import is_common_term
+
+    if (terms and terms <= taken) or len(value.text) < SHORTEST_NAME:
+        return False
+    is_assigned = ASSIGNING.search(line[: value.start]) and ENDING.match(line[value.end :])
+    return bool(is_assigned) or (bool(terms) and not all(map(is_common_term, terms)))
+
+
+def before(line: str, value: Value) -> bytes:
+    """Return what stands before a value in its line, however it is spaced and quoted."""
+    return re.sub(r"[\s\"'`]", "", line[: value.start]).encode("utf-8", "surrogateescape")
+
+
+def find_replaced_value(
+    fact: FactWords, held: Sequence[tuple[str, int]], path: str, region: Sequence[str], lines: Sequence[str]
+) -> OtherValue | None:
+    """Return a value that stood in cited lines, and the one that stands in its place; None where that is not certain.
+
+    :param held: see `hold_values`
+    :param region: the lines where the cited ones stood
+    :param lines: all of the file
+    """
+    own = [*find_values(fact.content)]
+    for text, mark in held:
+        ours = next((value for value in own if value.text == text), None)
+        if ours is None:
+            continue
+        theirs = find_marked(ours, mark, region) or find_marked(ours, mark, lines, is_only=True)
+        if theirs is None and ours.kind != "name":
+            theirs = find_only(ours, fact, region)
+        if theirs is not None and is_other(ours, theirs, own, path):
+            return OtherValue(ours.text, theirs[0].text)
+    return None
+
+
+Placed = tuple[Value, str]
+"""A value, and its line."""
+
+
+def find_marked(ours: Value, mark: int, lines: Sequence[str], *, is_only: bool = False) -> Placed | None:
+    """Return the value with the same before it. :param is_only: whether there may be no second one"""
+    marked = [
+        (value, line)
+        for line in lines
+        for value in find_values(line)
+        if value.kind == ours.kind and zlib.crc32(before(line, value)) == mark
+    ]
+    return marked[0] if marked and (not is_only or len(marked) == 1) else None
+
+
+def find_only(ours: Value, fact: FactWords, region: Sequence[str]) -> Placed | None:
+    """Return the only value of its kind in lines that speak of the same."""
+    placed = [(value, line) for line in region for value in find_values(line) if value.kind == ours.kind]
+    if any(is_same(ours, value) for value, _ in placed) or len({value.norm for value, _ in placed}) != 1:
+        return None
+    value, line = placed[0]
+    shared = find_line_terms(" ".join(fact)) & find_line_terms(line)
+    is_scaled = ours.kind == "number" and is_ratio(ours.norm, value.norm)
+    return placed[0] if shared and not is_scaled else None
+
+
+def is_ratio(one: str, other: str) -> bool:
+    if one.count(".") > 1 or other.count(".") > 1:
+        return False
+    low, high = sorted((float(one), float(other)))
+    return low > 0 and high / low in RATIOS
+
+
+def is_other(ours: Value, theirs: Placed, own: Sequence[Value], path: str) -> bool:
+    """Check whether what stands in the place of a value is another one for certain."""
+    value, line = theirs
+    if any(is_same(value, one) for one in own):
+        return False
+    if ours.kind != "name":
+        return True
+    from hermes_memory_store.language.stop_words import is_stop_word
+
+    rest, word = line[value.end :], value.text.casefold()
+    is_quoted = line[: value.start].endswith(("'", '"', "`"))
+    if word in OPEN or is_stop_word(word, ()) or (path.endswith(CODE) and not is_quoted):
+        return False
+    return not COMPUTED.match(rest) and ours.norm not in line.casefold()
