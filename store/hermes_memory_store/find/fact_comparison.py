@@ -12,9 +12,8 @@ from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.find.touched_facts import CLAUSE_ENDS
 from hermes_memory_store.language.stop_words import is_common_term, stop_terms
 from hermes_memory_store.model import Fact
-from hermes_memory_store.places.cited_values import FactWords, OtherValue
+from hermes_memory_store.places.cited_values import CAMEL, FactWords, OtherValue
 
-CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 NUMBERED = re.compile(r"([^\W\d][\w.-]*)[\"'\])]?(?: *[=:(] *| +(?:is |on )?)[\"']?(\d[\d.]*\d)(?![\w.]*\w)")
 PORT = re.compile(r"(?<=[\w\]]):(\d{2,5})(?![\w.:])")
 ASSIGNED = re.compile(r"([^\W\d][\w.-]*)[\"']? *[=:] *[\"']?([^\W\d_][\w-]*)[\"']?(?=[\s,;]|$)")

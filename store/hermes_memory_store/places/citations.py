@@ -13,7 +13,7 @@ import re
 import stat
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -86,6 +86,8 @@ EMPTY = (("\0", 0),)
 """What no content has."""
 
 Key = TypeVar("Key")
+
+CompareLine = Callable[[FactWords, str, str], OtherValue | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +263,7 @@ def cite_lines(root: str, place: str, commit: str = "", cited_at: int = 0, fact:
     safe_text.validate_text(path, "the path")
     at = first - 1
     digest, symbol = digest_lines(lines[at:last]), find_symbol(lines, at)
-    values = () if fact is None else hold_values(fact, to_texts(lines[at:last]))
+    values = () if fact is None else hold_values(fact, decode_lines(lines[at:last]))
     return Citation(
         "lines", path, first, last, digest, symbol, mark_lines(lines, at, last), values, len(lines), commit, cited_at
     )
@@ -346,7 +348,7 @@ def split_file_lines(content: bytes) -> list[bytes]:
     return [line.rstrip() for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
 
 
-def to_texts(lines: Sequence[bytes]) -> list[str]:
+def decode_lines(lines: Sequence[bytes]) -> list[str]:
     return [line.decode("utf-8", "replace") for line in lines]
 
 
@@ -372,44 +374,35 @@ def mark_lines(lines: Sequence[bytes], at: int, end: int) -> tuple[int, int, int
     return zlib.crc32(lines[at]), zlib.crc32(before), zlib.crc32(after)
 
 
-def check_lines(root: str, citation: Citation, fact: FactWords | None = None) -> CitationCheck:
+def check_lines(
+    root: str, citation: Citation, fact: FactWords | None = None, compare: CompareLine | None = None
+) -> CitationCheck:
     """Compare cited lines with their file as it is now."""
     content, problem = read_cited_file(root, citation.what)
     if content is None:
         state = CitationState.MISSING if problem == GONE else CitationState.UNKNOWN
         return CitationCheck(citation, state, note=problem)
-    return compare_cited_lines(citation, content, fact)
+    return compare_cited_lines(citation, content, fact, compare)
 
 
-def compare_cited_lines(citation: Citation, content: bytes, fact: FactWords | None = None) -> CitationCheck:
+def compare_cited_lines(
+    citation: Citation, content: bytes, fact: FactWords | None = None, compare: CompareLine | None = None
+) -> CitationCheck:
     """Compare cited lines with the content of a file; those that moved in it are found again.
 
     :param fact: which cites them, where another value in its place is looked for
+    :param compare: returns what a line says against a fact, where no value of the fact was known to stand in its lines
     """
     lines = split_file_lines(content)
     check = find_cited_lines(citation, lines)
-    if check.state is CitationState.CHANGED:
-        at, end = find_present_place(citation, lines)
-        check = CitationCheck(citation, check.state, at + 1, min(end, len(lines)))
     if fact is None or (check.state not in STALE and all(text in fact.content for text, _ in citation.values or EMPTY)):
         return check
-    other = find_contradiction(citation, check, lines, fact)
-    return CitationCheck(citation, check.state, check.first, check.last, other=other)
-
-
-def find_contradiction(
-    citation: Citation, check: CitationCheck, lines: Sequence[bytes], fact: FactWords
-) -> OtherValue | None:
-    """Return the value of a fact that stands no longer in its lines, and what they say instead."""
-    texts = to_texts(lines)
+    texts = decode_lines(lines)
     region = texts[check.first - 1 : check.last]
-    if check.state is CitationState.CHANGED:
-        other = find_replaced_value(fact, citation.values, citation.what, region, texts)
-        if other is not None or citation.values:
-            return other
-    from hermes_memory_store.find.fact_comparison import find_other_value  # here, not above: few givings need it
-
-    return next(filter(None, (find_other_value(fact, line, citation.what) for line in region)), None)
+    other = find_replaced_value(fact, citation.values, citation.what, region, texts)
+    if other is None and compare is not None and not citation.values:
+        other = next(filter(None, (compare(fact, line, citation.what) for line in region)), None)
+    return CitationCheck(citation, check.state, check.first, check.last, other=other)
 
 
 def measure_shift(citation: Citation, lines: Sequence[bytes], place: int) -> int:
@@ -441,7 +434,10 @@ def find_present_place(citation: Citation, lines: Sequence[bytes]) -> tuple[int,
         is_below = any(find_symbol(lines, place) == citation.symbol for place in range(*pair))
         return is_below, -measure_shift(citation, lines, pair[0])
 
-    return max(find_between_neighbours(citation, lines), key=likeness, default=(citation.first - 1, citation.last))
+    begin, end = max(
+        find_between_neighbours(citation, lines), key=likeness, default=(citation.first - 1, citation.last)
+    )
+    return begin, min(end, len(lines))
 
 
 def find_cited_lines(citation: Citation, lines: Sequence[bytes]) -> CitationCheck:
@@ -459,14 +455,14 @@ def find_cited_lines(citation: Citation, lines: Sequence[bytes]) -> CitationChec
             is_below = citation.symbol != "" and find_symbol(lines, place) == citation.symbol
             likeness = sum(one == other for one, other in beside) + is_below
             best = max(filter(None, (best, (likeness, -measure_shift(citation, lines, place), place))))
-    if best is None or not (best[0] or is_telling(lines[best[2] : best[2] + count])):
-        return CitationCheck(citation, CitationState.CHANGED)
-    # The same lines further away, where others stand between the neighbours: a second pair of them.
     begin, end = find_present_place(citation, lines)
+    if best is None or not (best[0] or is_telling(lines[best[2] : best[2] + count])):
+        return CitationCheck(citation, CitationState.CHANGED, begin + 1, end)
+    # The same lines further away, where others stand between the neighbours: a second pair of them.
     is_beside = mark_lines(lines, begin, end)[1:] == citation.marks[1:]
     is_apart = best[2] + count <= begin or end <= best[2]
     if is_beside and is_apart and measure_shift(citation, lines, begin) == 0 != best[1]:
-        return CitationCheck(citation, CitationState.CHANGED)
+        return CitationCheck(citation, CitationState.CHANGED, begin + 1, end)
     return CitationCheck(citation, CitationState.MOVED, best[2] + 1, best[2] + count)
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 MOST_HELD, NEAR, SHORTEST_NAME = 6, 4, 3
 """Values of a fact that a citation holds, lines by which cited ones may have grown, and the letters of a name that is a value."""
 
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 ADDRESS = re.compile(r"https?://[^\s\"'`<>()\[\],;|]+", re.IGNORECASE)
 NUMBER = re.compile(
     r"(?<![\w.])v?(\d[\d_]*(?:\.\d+)*)"
@@ -125,7 +126,7 @@ def find_values(text: str) -> Iterator[Value]:
         yield Value(kind, match[0], str(SWITCHES.get(word, word)), *match.span())
 
 
-def is_same(one: Value, other: Value) -> bool:
+def is_same_value(one: Value, other: Value) -> bool:
     """Check whether two values are one: written otherwise, in another unit, or a version more precisely."""
     if one.kind != other.kind or one.kind != "number":
         return one[:1] + one[2:3] == other[:1] + other[2:3]
@@ -153,7 +154,9 @@ def hold_values(fact: FactWords, lines: Sequence[str]) -> tuple[tuple[str, int],
         for line in lines:
             shared = len((terms - own_terms) & find_line_terms(line))
             for value in find_values(line):
-                if is_same(own, value) and (own.kind != "name" or is_named(value, line, own_terms, taken)):
+                if is_same_value(own, value) and (
+                    own.kind != "name" or is_name_assigned(value, line, own_terms, taken)
+                ):
                     places.append((shared, -len(places), zlib.crc32(before(line, value))))
         is_sure = own.kind == "address" or (len(own.norm) > 1 and own.kind != "switch")
         places = [place for place in places if place[0] or (is_sure and len(places) == 1)]
@@ -163,9 +166,10 @@ def hold_values(fact: FactWords, lines: Sequence[str]) -> tuple[tuple[str, int],
 
 
 def find_line_terms(text: str) -> set[str]:
-    from hermes_memory_store.find.fact_comparison import CAMEL, find_terms  # here, not above: few givings need it
+    from hermes_memory_store.language.stop_words import stop_terms  # here, not above: few givings need it
+    from hermes_memory_store.language.tokenizer import index_terms
 
-    return find_terms(CAMEL.sub(" ", text))
+    return {*index_terms(CAMEL.sub(" ", text))} - stop_terms()
 
 
 def is_switch(own: Value, content: str) -> bool:
@@ -173,7 +177,7 @@ def is_switch(own: Value, content: str) -> bool:
     return not is_word or any(match.end() == own.end for match in SWITCHED.finditer(content))
 
 
-def is_named(value: Value, line: str, terms: set[str], taken: set[str]) -> bool:
+def is_name_assigned(value: Value, line: str, terms: set[str], taken: set[str]) -> bool:
     """Check whether a name in a line is the value of something: what is assigned, or no word of all days."""
     from hermes_memory_store.language.stop_words import is_common_term
 
@@ -199,7 +203,9 @@ def find_replaced_value(
     """
     own = [*find_values(fact.content)]
     for text, mark in held:
-        ours = next((value for value in own if value.text == text), None)
+        kind = next(value.kind for value in find_values(text))
+        alike = [value for value in own if value.kind == kind]
+        ours = next((value for value in alike if value.text == text), alike[0] if len(alike) == 1 else None)
         if ours is None:
             continue
         theirs = find_marked(ours, mark, region) or find_marked(ours, mark, lines, is_only=True)
@@ -228,7 +234,7 @@ def find_marked(ours: Value, mark: int, lines: Sequence[str], *, is_only: bool =
 def find_only(ours: Value, fact: FactWords, region: Sequence[str]) -> Placed | None:
     """Return the only value of its kind in lines that speak of the same."""
     placed = [(value, line) for line in region for value in find_values(line) if value.kind == ours.kind]
-    if any(is_same(ours, value) for value, _ in placed) or len({value.norm for value, _ in placed}) != 1:
+    if any(is_same_value(ours, value) for value, _ in placed) or len({value.norm for value, _ in placed}) != 1:
         return None
     value, line = placed[0]
     shared = find_line_terms(" ".join(fact)) & find_line_terms(line)
@@ -246,7 +252,7 @@ def is_ratio(one: str, other: str) -> bool:
 def is_other(ours: Value, theirs: Placed, own: Sequence[Value], path: str) -> bool:
     """Check whether what stands in the place of a value is another one for certain."""
     value, line = theirs
-    if any(is_same(value, one) for one in own):
+    if any(is_same_value(value, one) for one in own):
         return False
     if ours.kind != "name":
         return True

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.find.fact_comparison import find_other_value
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items.fact_pages import to_facts
 from hermes_memory_store.items.journal import Journal
@@ -202,7 +203,7 @@ class CitationChecker:
             return self._check_commit(citation)
         if citation.kind != "lines":
             return CitationCheck(citation, CitationState.UNKNOWN, note=NOT_LOOKED_AT[citation.kind])
-        check = check_lines(self._repository.root, citation, fact)
+        check = check_lines(self._repository.root, citation, fact, find_other_value)
         if check.state not in (CitationState.CHANGED, CitationState.MISSING) or not citation.commit:
             return check
         with contextlib.suppress(GitFailed):
