@@ -41,7 +41,12 @@ OPPOSITES = {"true": "false", "yes": "no", "on": "off", "enabled": "disabled"}
 SWITCHED = re.compile(r"(?:^|\b(?:is|are|be|turned|switched|stays?|=|:)\s+)(?:on|yes|no)\b", re.IGNORECASE)
 """Before or as these words a switch is meant: elsewhere they are prepositions and the like."""
 
-OPEN = frozenset({"none", "null", "nil", "undefined", "the", "and", "env", "self", "this", "str", "int"})
+OPEN = re.compile(
+    r"(?:a|an|and|as|at|be|by|env|for|from|in|int|is|it|nil|no|none|not|null|of|on|or|self|set|str|the|this|to|use)"
+)
+"""Words that are no value, and that two texts may share by chance."""
+
+WORD, STEM = re.compile(r"[^\W\d_]{2,}|\d+"), 5
 CODE = (
     ".py",
     ".js",
@@ -166,10 +171,8 @@ def hold_values(fact: FactWords, lines: Sequence[str]) -> tuple[tuple[str, int],
 
 
 def find_line_terms(text: str) -> set[str]:
-    from hermes_memory_store.language.stop_words import stop_terms  # here, not above: few givings need it
-    from hermes_memory_store.language.tokenizer import index_terms
-
-    return {*index_terms(CAMEL.sub(" ", text))} - stop_terms()
+    """Return the beginnings of words, so that forms of one are the same; programs that start with a host load no stemmer."""
+    return {word[:STEM] for word in WORD.findall(CAMEL.sub(" ", text).casefold()) if not OPEN.fullmatch(word)}
 
 
 def is_switch(own: Value, content: str) -> bool:
@@ -178,13 +181,11 @@ def is_switch(own: Value, content: str) -> bool:
 
 
 def is_name_assigned(value: Value, line: str, terms: set[str], taken: set[str]) -> bool:
-    """Check whether a name in a line is the value of something: what is assigned, or no word of all days."""
-    from hermes_memory_store.language.stop_words import is_common_term
-
-    if (terms and terms <= taken) or len(value.text) < SHORTEST_NAME:
+    """Check whether a name in a line is the value of something: what is assigned, or spelled as no word of prose is."""
+    if (terms and terms <= taken) or len(value.text) < SHORTEST_NAME or OPEN.fullmatch(value.norm):
         return False
     is_assigned = ASSIGNING.search(line[: value.start]) and ENDING.match(line[value.end :])
-    return bool(is_assigned) or (bool(terms) and not all(map(is_common_term, terms)))
+    return bool(is_assigned) or not value.text[1:].isalpha() or not value.text[1:].islower()
 
 
 def before(line: str, value: Value) -> bytes:
@@ -252,14 +253,11 @@ def is_ratio(one: str, other: str) -> bool:
 def is_other(ours: Value, theirs: Placed, own: Sequence[Value], path: str) -> bool:
     """Check whether what stands in the place of a value is another one for certain."""
     value, line = theirs
-    if any(is_same_value(value, one) for one in own):
+    if any(is_same_value(value, other) for other in own):
         return False
     if ours.kind != "name":
         return True
-    from hermes_memory_store.language.stop_words import is_stop_word
-
-    rest, word = line[value.end :], value.text.casefold()
-    is_quoted = line[: value.start].endswith(("'", '"', "`"))
-    if word in OPEN or is_stop_word(word, ()) or (path.endswith(CODE) and not is_quoted):
+    rest, is_quoted = line[value.end :], line[: value.start].endswith(("'", '"', "`"))
+    if not is_name_assigned(value, line, set(), set()) or (path.endswith(CODE) and not is_quoted):
         return False
     return not COMPUTED.match(rest) and ours.norm not in line.casefold()
