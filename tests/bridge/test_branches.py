@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from hermes_memory_store.files.repository_facts import RepositoryFacts
 from hermes_memory_store.model import Change
+from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, bridge, text, until
 from tests.store.test_projects import git
@@ -135,3 +137,31 @@ def test_a_theme_that_leaves_branches_alone(db: Path, shop: Path) -> None:
         block = text(shim.call("memory_status"))
         assert "(branch" not in block
         assert block.index("D[db]") < block.index("V[port]")
+
+
+def test_facts_of_a_repository_are_given_from_the_yes_on_and_marked_on_their_branch(served: Path, shop: Path) -> None:
+    uid, pay = "01a22aa8-0199-7001-84bb-000000000001", "01a22aa8-0199-7001-84bb-000000000002"
+    (shop / ".memory/facts").mkdir(parents=True)
+    commit(shop, f".memory/facts/{pay}.txt", f"D[till]: Stripe alone\nid: {pay}\n")
+    git(shop, "switch", "-q", "main")
+    (shop / ".memory/facts").mkdir(parents=True, exist_ok=True)
+    commit(shop, f".memory/facts/{uid}.txt", f"D[queue]: Redis streams\nid: {uid}\n")
+    git(shop, "switch", "-q", "pay")
+
+    def find_waiting() -> list[str]:
+        with Store.open(served, read_only=True) as store:
+            return sorted(row.fact.notation for row in store.facts.quarantine_queue())
+
+    with Shim(served, cwd=shop) as shim:
+        shim.open("claude-code")
+        shim.call("memory_write", content="V[port]: 8080")
+        until(lambda: find_waiting() == ["D[queue]: Redis streams", "D[till]: Stripe alone"], "the proposals")
+        assert "Redis" not in text(shim.call("memory_status"))
+        with Store.open(served) as store:
+            RepositoryFacts(store, read_project(shop)).keep_answer(True)
+        commit(shop, "more.txt", "more\n")
+        until(lambda: "D[queue]: Redis streams" in text(shim.call("memory_status")), "the facts")
+        assert "Stripe alone\n" in text(shim.call("memory_status")), "on its own branch it has no mark"
+        git(shop, "switch", "-q", "main")
+        until(lambda: "D[till]: Stripe alone (branch pay)" in text(shim.call("memory_status")), "the watch")
+        assert "Redis streams\n" in text(shim.call("memory_status"))

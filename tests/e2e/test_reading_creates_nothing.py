@@ -67,6 +67,8 @@ NEEDING_A_STORE = {
     "backup": ["copy.db"],
     "cite": [UID, "--url", "https://example.org"],
     "verify": [],
+    "repo export": [],
+    "repo status": [],
     "guard": [],
     "guard list": [],
     "guard add": [UID, "git push*"],
@@ -83,6 +85,7 @@ CREATING = {
     "import": ["facts.spec"],
     "replay": ["empty.log"],
     "optimize": [],
+    "repo pull": ["--no"],
     "review always": ["source"],
     "review never": ["source"],
     "review ask": ["source"],
@@ -102,6 +105,7 @@ NO_STORE = {
     "demo",
     "completion",
     "help",
+    "repo verify",
 }
 """They touch no store, or one of their own; `connect` writes the configuration of a host."""
 
@@ -270,6 +274,8 @@ def test_a_dry_run_needs_no_store_and_creates_none(command: list[str], run: Run,
 
 @pytest.mark.parametrize("name", CREATING)
 def test_a_command_that_keeps_something_creates_the_store(name: str, run: Run, home: Path) -> None:
+    if name.startswith("repo"):
+        subprocess.run(["git", "init", "-q"], cwd=home, check=True)
     told = run("hermes_memory_tui", *name.split(), *CREATING[name], "--db", "folder/new.db")
 
     assert told.code == 0, told

@@ -22,6 +22,8 @@ class WatchedRepository:
     """Where agents were seen last, by branch."""
     is_due: bool = True
     """Whether something was shown or written since it was looked at."""
+    seen: ProjectSighting | None = None
+    """What an agent showed of it last."""
 
 
 class BranchNotices:
@@ -37,6 +39,7 @@ class BranchNotices:
         if seen is None or seen.common is None or seen.commit is None:
             return
         watched = self.watch(seen.common)
+        watched.seen = seen
         name, head = seen.branch or "", ReaderHead(seen.branch, seen.commit)
         if watched.heads.get(name) != head:
             watched.heads[name] = head

@@ -15,7 +15,8 @@ from hermes_memory_bridge.runtime.branch_notices import WatchedRepository
 from hermes_memory_bridge.runtime.project_reader import run_in_daemon_thread
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.projects.branch_search import BranchFindings, find_ref_state, look_at_branches
+from hermes_memory_store.projects.borrowed_objects import GitFailed
+from hermes_memory_store.projects.branch_search import BranchFindings, ReaderHead, find_ref_state, look_at_branches
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,8 @@ class BranchWatch:
         """What was open when a repository was looked at last, by common directory."""
         self._refs: dict[str, Mapping[str, object]] = {}
         self._found: dict[str, tuple[str | None, list[BranchFindings]]] = {}
+        self._pulled: dict[str, ReaderHead] = {}
+        """Where agents were when the facts of their repository were read, by common directory."""
 
     async def run(self) -> None:
         try:
@@ -71,12 +74,30 @@ class BranchWatch:
         """Look at one repository, and leave it out from now on where it does not answer."""
         try:
             async with asyncio.timeout(LONGEST_S):
+                await self._pull_facts(common, watched)
                 await self._find_merges(common, watched)
         except StoreError as error:
             log.error("branches could not be looked at: %s", error.message)
         except TimeoutError:
             log.warning("a repository does not answer; its branches stay undecided until an agent works in it again")
             self._notices.repositories.pop(common, None)
+
+    async def _pull_facts(self, common: str, watched: WatchedRepository) -> None:
+        """Take over what a repository's files say, once for each commit that agents are at."""
+        from hermes_memory_store.files.fact_files import read_committed_facts  # here: a start waits for neither
+        from hermes_memory_store.files.repository_facts import RepositoryFacts
+
+        seen = watched.seen
+        if seen is None or (commit := seen.commit) is None or self._pulled.get(common) == (seen.branch, commit):
+            return
+        self._pulled[common] = ReaderHead(seen.branch, commit)
+        try:
+            committed = await run_in_daemon_thread(lambda: read_committed_facts(common, seen.branch, commit))
+        except GitFailed as error:
+            log.warning("the facts of a repository could not be read: %s", error)
+            return
+        if committed.files or committed.removed:
+            await self._worker.write(lambda store: RepositoryFacts(store, seen).follow(committed))
 
     async def _find_merges(self, common: str, watched: WatchedRepository) -> None:
         was_due, watched.is_due = watched.is_due, False

@@ -180,25 +180,26 @@ class Projects:
         self._forget()
         return self.get(into)
 
-    def trust(self, seen: ProjectSighting, *, trusted: bool = True) -> Project:
+    def trust(self, seen: ProjectSighting, *, trusted: bool = True, kind: str = "trusted") -> Project:
         """Let what a repository's files hold as committed count as the person's own words, or no longer; return its project.
 
-        It is known by its mark: another one that lies there later is not trusted. :raises ArgumentError: there is none
+        It is known by its mark: another one that lies there later is not trusted.
+
+        :param kind: of the alias that says so; for another answer of the person
+        :raises ArgumentError: there is none
         """
         if seen.common is None:
             raise errors.ArgumentError(f"{errors.shorten_value(seen.root)!r} lies in no repository", seen.root)
         name, value = str(self.recognise(seen)), to_storable_identity(seen.mark or seen.common)
         with self._db.write_transaction() as conn:
-            conn.execute("DELETE FROM project_aliases WHERE kind = 'trusted' AND value = ?", (value,))
+            conn.execute("DELETE FROM project_aliases WHERE kind = ? AND value = ?", (kind, value))
             if trusted:
-                conn.execute(PUT_ALIAS, ("trusted", value, project_key(conn, name), self._clock()))
+                conn.execute(PUT_ALIAS, (kind, value, project_key(conn, name), self._clock()))
         return self.get(name)
 
-    def is_trusted(self, seen: ProjectSighting) -> bool:
+    def is_trusted(self, seen: ProjectSighting, kind: str = "trusted") -> bool:
         value = to_storable_identity(seen.mark or seen.common or "")
-        return (
-            self._db.value("SELECT 1 FROM project_aliases WHERE kind = 'trusted' AND value = ?", (value,)) is not None
-        )
+        return self._db.value("SELECT 1 FROM project_aliases WHERE kind = ? AND value = ?", (kind, value)) is not None
 
     def rename(self, name: str, to: str) -> Project:
         """Give a project another name. Its old one still finds it, and is never that of another project.

@@ -91,6 +91,12 @@ def test_an_example_works(
     line = example.line
     for written, uid in in_home.items():
         line = line.replace(written, uid)
+    if line.startswith(f"{PROGRAM} repo"):
+        for words in (
+            ["init", "-qb", "main"],
+            ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a", "--allow-empty"],
+        ):
+            subprocess.run(["git", *words], check=True)
     if set("<>|&$") & set(line):
         program = tmp_path / PROGRAM
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m hermes_memory_tui "$@"\n')

@@ -52,6 +52,7 @@ COMMANDS = {
     "guard": "maintenance.guard_commands",
     "cite": "maintenance.verify_commands",
     "verify": "maintenance.verify_commands",
+    "repo": "maintenance.repo_commands",
     "pause": "maintenance.capture_commands",
     "resume": "maintenance.capture_commands",
     "demo": "maintenance.demo_command",
