@@ -31,47 +31,36 @@ from hermes_memory_store.memory.second_look import SECRET_RULE
 from hermes_memory_store.model import Fact, Notation, Uid
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.places.citations import (
-    GONE,
+    Citation,
     format_citations,
     format_suffix,
-    parse_citation,
     parse_citations,
     read_cited_file,
     split_suffix,
 )
-from hermes_memory_store.places.git_files import (
-    Repository,
-    find_default_branch,
-    read_branch_tip,
-    read_shallow_ends,
-)
+from hermes_memory_store.places.git_files import Repository, find_default_branch, read_branch_tip, read_shallow_ends
 from hermes_memory_store.projects.borrowed_objects import BorrowedObjects, borrow_objects
 
 FOLDER, ENDING = ".memory/facts", ".txt"
 
-MOST_BYTES, MOST_FILES = 64 << 10, 20_000
-"""Bytes of one file, and files of one tree, that are read."""
-
-MOST_CHARS = 4_000
-"""Characters of a content, as the laxest policy has it."""
+MOST_BYTES, MOST_FILES, MOST_CHARS = 64 << 10, 20_000, 4_000
+"""Bytes of a file and files of a tree that are read, and characters of a content as the laxest policy has it."""
 
 READ_S = 20.0
 """How long Git may take to read all that is committed."""
 
-KEYS = ("cites", "guards", "id", "project", "scope")
+KEYS, SEVERAL = ("cites", "guards", "id", "project", "scope"), ("cites", "guards")
+"""What a line may begin with, and what several lines may."""
 
-SEVERAL = ("cites", "guards")
-"""Keys that may stand on several lines."""
+SHARED = ("lines", "commit", "url")
+"""Kinds of citations that are written and read: a message is of one memory, and a command could be anybody's."""
 
 LOG = "%x00%H%x00%ct%x00%an <%ae>%x00%cn <%ce>%x00%(trailers:key=Reviewed-by,valueonly,unfold,separator=%x2C%x20)%x00"
 
 PROJECT = re.compile(rb"^project: ([0-9a-zA-Z]+)\r?$", re.MULTILINE)
 
-COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-
-
 PERMISSION = re.compile(
-    r"\b(?:may|can|allowed?|allows|permit\w*|grant\w*|free to|fine to|skip|need not|no need)\b", re.IGNORECASE
+    r"\b(?:may|can|allow\w*|permit\w*|grant\w*|(?:free|fine) to|skip|need not|no need)\b", re.IGNORECASE
 )
 
 
@@ -83,10 +72,10 @@ class FileMistake(NamedTuple):
     message: str
 
 
-class FileChange(NamedTuple):
+class CommittedChange(NamedTuple):
     """The commit that changed a file last."""
 
-    commit: str
+    commit: str = ""
     at: int = 0
     """When it was committed, UTC milliseconds; 0 where that is not known."""
     people: str = ""
@@ -94,21 +83,18 @@ class FileChange(NamedTuple):
     is_removal: bool = False
 
 
-UNKNOWN_CHANGE = FileChange("")
-
-
 @dataclass(frozen=True, slots=True)
 class FactFile:
     path: str
     uid: Uid
     notation: Notation
-    scope: str | None = None
-    project: str | None = None
+    scope: str | None
+    project: str | None
     """The first commit of the repository that it was written for."""
-    cites: str | None = None
-    guards: tuple[str, ...] = ()
+    cites: str | None
+    guards: tuple[str, ...]
     """Never taken over: a person alone sets guards."""
-    change: FileChange = UNKNOWN_CHANGE
+    change: CommittedChange = CommittedChange()  # noqa: RUF009 - it never changes
     branch: str | None = None
     """The branch that alone has it, or the default one."""
 
@@ -117,27 +103,27 @@ class FactFile:
 class CommittedFacts:
     """What a repository's default branch says, and what the branch that is checked out adds."""
 
+    default: str | None
     files: list[FactFile] = field(default_factory=list)
     mistakes: list[FileMistake] = field(default_factory=list)
-    removed: dict[Uid, FileChange] = field(default_factory=dict)
+    removed: dict[Uid, CommittedChange] = field(default_factory=dict)
     """Facts whose files neither branch has any more."""
-    default: str | None = None
-    """The name of the default branch."""
 
 
 def to_fact_path(uid: str) -> str:
     return f"{FOLDER}/{uid}{ENDING}"
 
 
+def list_shared(cites: str | None) -> list[Citation]:
+    return [citation for citation in parse_citations(cites) if citation.kind in SHARED]
+
+
 def format_fact_file(fact: Fact, project: str | None) -> str:
     """Return the file of a fact. :param project: the first commit of its repository"""
-    citations = parse_citations(fact.cites)
-    line = format_single_line(fact.type, fact.target, fact.content)
-    cites = [
-        json.dumps(citation.to_words(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        for citation in citations
-    ]
-    rows = [("cites", cited) for cited in cites] + [("id", fact.uid), ("project", project), ("scope", fact.scope)]
+    line, citations = format_single_line(fact.type, fact.target, fact.content), list_shared(fact.cites)
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+    rows = [("cites", encode(citation.to_words())) for citation in citations]
+    rows += [("id", fact.uid), ("project", project or ""), ("scope", fact.scope or "")]
     return "\n".join([line + format_suffix(line, citations), *(f"{key}: {value}" for key, value in rows if value), ""])
 
 
@@ -151,16 +137,16 @@ def parse_fact_file(path: str, content: bytes) -> tuple[FactFile | None, list[Fi
     rows: dict[str, list[str]] = {}
     for number, line in enumerate(lines[1:], 2):
         key, colon, value = (part.strip() for part in line.partition(":"))
-        if not line.strip():
-            continue
-        if not colon or key not in KEYS or (key in rows and key not in SEVERAL):
-            what = f"{key!r} stands here twice" if key in rows else f"{errors.shorten_value(key)!r} is no key"
-            mistakes.append(
-                FileMistake(path, number, f"{what}; a line is one of {', '.join(KEYS)}, a colon and a value")
-            )
-        else:
+        if colon and key in KEYS and (key not in rows or key in SEVERAL):
             rows.setdefault(key, []).append(value)
-    single = {key: values[0] for key, values in rows.items() if key not in SEVERAL}
+        elif line.strip():
+            what = (
+                "stands here twice"
+                if key in rows
+                else f"is no key; a line is one of {', '.join(KEYS)}, a colon and a value"
+            )
+            mistakes.append(FileMistake(path, number, f"{errors.shorten_value(key)!r} {what}"))
+    single = {key: values[0] for key, values in rows.items()}
     name, uid = path.rpartition("/")[2].removesuffix(ENDING), single.get("id", "")
     try:
         line, places = split_suffix(lines[0])
@@ -171,17 +157,20 @@ def parse_fact_file(path: str, content: bytes) -> tuple[FactFile | None, list[Fi
     if uid != name or uid != to_whole_uid(uid):
         reason = f"the file is called {errors.shorten_value(name)!r} and its id is {errors.shorten_value(uid)!r}"
         return None, [FileMistake(path, 1, f"{reason}; both are the whole id of a fact"), *mistakes]
-    cited = [parse_citation(parse_json(value)) for value in rows.get("cites", [])]
-    if None in cited or [citation.label for citation in cited if citation and citation.kind == "lines"] != [*places]:
-        mistakes.append(
-            FileMistake(
-                path, 1, "the places behind the line are not those of the lines `cites`; cite and export it again"
-            )
-        )
-    cites = format_citations(citation for citation in cited if citation is not None)
-    return FactFile(
-        path, Uid(uid), notation, scope, single.get("project"), cites, tuple(rows.get("guards", []))
-    ), mistakes
+    cited = [citation for value in rows.get("cites", ()) for citation in list_shared(f"[{value}]")]
+    labels = tuple(citation.label for citation in cited if citation.kind == "lines")
+    if labels != places or len(cited) != len(rows.get("cites", ())):
+        reason = f"the line cites {', '.join(places) or 'nothing'}, the lines `cites` {', '.join(labels) or 'nothing'} that is"
+        mistakes.append(FileMistake(path, 1, f"{reason} taken over; export the fact again"))
+    guards, project = tuple(rows.get("guards", ())), single.get("project")
+    return FactFile(path, Uid(uid), notation, scope, project, format_citations(cited), guards), mistakes
+
+
+def to_whole_uid(text: str) -> str:
+    try:
+        return uids.format_uid(uids.parse_uid(text))
+    except ValueError:
+        return ""
 
 
 def find_waiting_reason(file: FactFile) -> str | None:
@@ -203,22 +192,8 @@ def is_asked_again(file: FactFile) -> bool:
     return bool(file.guards or is_binding(content) or PERMISSION.search(content) or find_orders_and_claims(content))
 
 
-def to_whole_uid(text: str) -> str:
-    try:
-        return uids.format_uid(uids.parse_uid(text))
-    except ValueError:
-        return ""
-
-
-def parse_json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def parse_fact_files(
-    contents: Mapping[str, bytes | str], foreign: Collection[str] = ()
+    contents: Mapping[str, bytes | str], foreign: Collection[str]
 ) -> tuple[list[FactFile], list[FileMistake]]:
     """Parse the files of a tree.
 
@@ -228,15 +203,12 @@ def parse_fact_files(
     files: list[FactFile] = []
     mistakes: list[FileMistake] = []
     for path, content in sorted(contents.items()):
-        if isinstance(content, str):
-            mistakes.append(FileMistake(path, 1, content))
-            continue
-        file, wrong = parse_fact_file(path, content)
+        file, wrong = (None, []) if isinstance(content, str) else parse_fact_file(path, content)
+        reason = content if isinstance(content, str) else ""
         if file is not None and file.project in foreign:
             reason = f"the fact {file.uid} is of another project, with the first commit {file.project}"
-            file, wrong = None, [FileMistake(path, 1, reason)]
-        mistakes += wrong
-        files += [file] if file is not None else []
+        mistakes += [FileMistake(path, 1, reason)] if reason else wrong
+        files += [] if reason or file is None else [file]
     return files, mistakes
 
 
@@ -245,76 +217,70 @@ def read_working_files(root: str) -> dict[str, bytes | str]:
     folder = root
     for name in FOLDER.split("/"):
         folder = os.path.join(folder, name)
-        try:
-            if not stat.S_ISDIR(os.lstat(folder).st_mode):
-                return {os.path.relpath(folder, root): "this is no folder; facts are files of a real folder"}
-        except OSError:
+        if not os.path.lexists(folder):
             return {}
-    names = sorted(entry.name for entry in os.scandir(folder) if entry.name != ".gitkeep")[:MOST_FILES]
+        if not stat.S_ISDIR(os.lstat(folder).st_mode):
+            return {os.path.relpath(folder, root): "this is no folder; facts are files of a real folder"}
     contents: dict[str, bytes | str] = {}
-    for path in (f"{FOLDER}/{name}" for name in names):
+    for path in sorted(f"{FOLDER}/{entry.name}" for entry in os.scandir(folder))[:MOST_FILES]:
         content, problem = read_cited_file(root, path)
-        if content is None or len(content) > MOST_BYTES:
-            contents[path] = f"it cannot be read: {problem or f'it is larger than {MOST_BYTES >> 10} KB'}"
-            if problem == GONE:
-                del contents[path]
+        if content is None or len(content) > MOST_BYTES or not path.endswith(ENDING):
+            contents[path] = f"it cannot be read: {problem}" if problem else NO_FACT
         else:
-            contents[path] = content if path.endswith(ENDING) else f"it is no fact; those are called <id>{ENDING}"
+            contents[path] = content
     return contents
+
+
+NO_FACT = f"it is none of a fact, which is called <id>{ENDING}, has at most {MOST_BYTES >> 10} KB, and is no link"
 
 
 def read_tree_files(git: BorrowedObjects, commit: str) -> dict[str, bytes | str]:
     """Read the files as a commit has them. :raises GitFailed: it cannot be read"""
     contents: dict[str, bytes | str] = {}
-    paths: dict[str, str] = {}
+    blobs: dict[str, str] = {}
     entries = git.run("ls-tree", "-z", "-l", commit, f"{FOLDER}/").decode("utf-8", "replace").split("\0")
-    for entry in entries[:MOST_FILES]:
-        words, _, path = entry.partition("\t")
-        mode, kind, name, size = (*words.split(), "", "", "", "")[:4]
+    for words, _, path in (entry.partition("\t") for entry in entries[:MOST_FILES] if entry):
+        mode, kind, name, size = words.split()
         if kind == "blob" and mode.startswith("100") and path.endswith(ENDING) and int(size) <= MOST_BYTES:
-            paths[path] = name
-        elif path and not path.endswith("/.gitkeep"):
-            contents[path] = (
-                f"it cannot be read: a fact is a file <id>{ENDING} of at most {MOST_BYTES >> 10} KB, and no link"
-            )
-    blobs = (
-        git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in paths.values()).encode()) if paths else b""
-    )
-    at = 0
-    for path in paths:
-        end = blobs.index(b"\n", at)
-        length = int(blobs[at:end].split()[-1])
-        contents[path] = blobs[end + 1 : end + 1 + length]
+            blobs[path] = name
+        else:
+            contents[path] = NO_FACT
+    text, at = git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in blobs.values()).encode()), 0
+    for path in blobs:
+        end = text.index(b"\n", at)
+        length = int(text[at:end].split()[-1])
+        contents[path] = text[end + 1 : end + 1 + length]
         at = end + length + 2
     return contents
 
 
-def read_file_changes(git: BorrowedObjects, *commits: str) -> dict[str, FileChange]:
-    """Return the last change of each file that has or had one, by path. :raises GitFailed: it took too long"""
+def read_file_changes(git: BorrowedObjects, *commits: str) -> dict[str, CommittedChange]:
+    """Return the last change of each file that is or was there, by path. :raises GitFailed: it took too long"""
     words = ("log", "--topo-order", "-c", "--no-renames", "--name-status", f"--format={LOG}", *commits, "--", FOLDER)
     parts = git.run(*words, seconds=READ_S).decode("utf-8", "replace").split("\0")[1:]
-    changes: dict[str, FileChange] = {}
+    changes: dict[str, CommittedChange] = {}
     for commit, at, author, committer, reviewers, names in zip(*(parts[start::6] for start in range(6)), strict=False):
-        people = f"by {to_listed_name(author)}" + (
-            f", committed by {to_listed_name(committer)}" if committer != author else ""
+        roles = (
+            (f"by {author}", author),
+            (f"committed by {committer}", committer),
+            (f"reviewed by {reviewers}", reviewers),
         )
-        people += f", reviewed by {to_listed_name(reviewers)}" if reviewers else ""
-        for line in names.split("\n"):
-            states, _, path = line.partition("\t")
+        people = ", ".join(role for role, name in roles if name and (name != author or role.startswith("by")))
+        for states, _, path in (line.partition("\t") for line in names.split("\n")):
             if path:
-                changes.setdefault(path, FileChange(commit, int(at) * 1000, people, states.endswith("D")))
+                change = CommittedChange(commit, int(at) * 1000, to_listed_name(people), states.endswith("D"))
+                changes.setdefault(path, change)
     return changes
 
 
 def find_foreign(git: BorrowedObjects, common: str, contents: Iterable[bytes | str]) -> set[str]:
     """Return the first commits that files name and that are not here; none where the history is cut off."""
     texts = (content for content in contents if isinstance(content, bytes))
-    named = {match[1].decode() for text in texts for match in PROJECT.finditer(text)}
-    commits = sorted(filter(COMMIT.fullmatch, named))
+    named = sorted({match[1].decode() for text in texts for match in PROJECT.finditer(text)})
     if read_shallow_ends(common) or not named:
         return set()
-    lines = git.run("cat-file", "--batch-check=%(objecttype)", stdin="".join(f"{name}\n" for name in commits).encode())
-    return named - {name for name, line in zip(commits, lines.split(b"\n"), strict=False) if line == b"commit"}
+    lines = git.run("cat-file", "--batch-check=%(objecttype)", stdin="".join(f"{name}\n" for name in named).encode())
+    return {name for name, line in zip(named, lines.split(b"\n"), strict=False) if line != b"commit"}
 
 
 def read_committed_facts(common: str, branch: str | None, commit: str) -> CommittedFacts:
@@ -327,7 +293,7 @@ def read_committed_facts(common: str, branch: str | None, commit: str) -> Commit
     repository = Repository(common, common, common)
     default = find_default_branch(repository)
     tip = (default and read_branch_tip(repository, default)) or commit
-    committed = CommittedFacts(default=default)
+    committed = CommittedFacts(default)
     with borrow_objects(common, sha256=len(commit) == 64, deadline=time.monotonic() + READ_S) as git:
         shared, own = read_tree_files(git, tip), read_tree_files(git, commit)
         if not shared and not own and not git.run("rev-list", "-1", tip, commit, "--", FOLDER).strip():
@@ -340,9 +306,9 @@ def read_committed_facts(common: str, branch: str | None, commit: str) -> Commit
     for contents, history, place, end in ((shared, changes, default or branch, tip), (own, added, branch, commit)):
         files, mistakes = parse_fact_files(contents, foreign)
         committed.mistakes += mistakes
-        committed.files += [
-            replace(file, change=history.get(file.path, FileChange(end)), branch=place) for file in files
-        ]
+        for file in files:
+            change = history.get(file.path, CommittedChange(end))
+            committed.files.append(replace(file, change=change, branch=place))
     for path, change in (changes | added).items():
         uid = to_whole_uid(path.rpartition("/")[2].removesuffix(ENDING))
         if change.is_removal and path == to_fact_path(uid) and path not in shared and path not in own:

@@ -138,6 +138,10 @@ class PortableFact:
         """The rule for which it waits where it comes from, unless somebody let it in."""
         return None if is_clean_verdict(self.verdict) else self.verdict
 
+    def to_waiting(self, rule: str) -> PortableFact:
+        """Return it as one that waits for a person."""
+        return replace(self, tier=Tier.QUARANTINED, verdict=rule)
+
     def admit(self, intake: Intake, theme: str) -> Admission:
         """Check it on its way in. :raises StoreError: it must not come in"""
         return intake.admit_record(theme, self.notation, scope=self.scope, verdict=self.verdict)

@@ -78,37 +78,29 @@ def check_repository(
     :param budget: tokens that all facts may take; unless given, the characters of a hot tier
     :raises ArgumentError: there is no such base here
     """
-    limits, head = ThemePolicy(), read_head(repository)[1] or ""
-    contents, former = read_working_files(repository.root), {}
+    contents, head = read_working_files(repository.root), read_head(repository)[1] or ""
     try:
         with borrow_objects(repository.common, sha256=len(head) == 64, deadline=time.monotonic() + READ_S) as git:
-            end = find_base(repository, base)
-            former = read_tree_files(git, end) if end else contents
+            commit = find_base(repository, base)
+            former = read_tree_files(git, commit) if commit else contents
             foreign = find_foreign(git, repository.common, contents.values())
     except GitFailed as error:
-        raise ArgumentError(
-            f"{base or 'the default branch'} cannot be read here ({error}); a shallow clone may lack it", base
-        ) from error
+        reason = f"{base or 'the default branch'} cannot be read here ({error}); a shallow clone may lack it"
+        raise ArgumentError(reason, base) from error
     files, mistakes = parse_fact_files(contents, foreign)
+    recent = [file for file in files if contents[file.path] != former.get(file.path)]
     findings = [RepositoryFinding("invalid", *mistake) for mistake in mistakes]
-    news = {file.path: file for file in files if contents[file.path] != former.get(file.path)}
-    for path, file in news.items():
-        rule = "changed" if path in former else "new"
-        findings.append(RepositoryFinding(rule, path, 1, f"{rule}: {file.notation}"))
+    for file in recent:
+        rule = "changed" if file.path in former else "new"
+        findings.append(RepositoryFinding(rule, file.path, 1, f"{rule}: {file.notation}"))
         if is_asked_again(file):
-            words = (
-                f"it sets a guard ({', '.join(file.guards)}), which is never taken over"
-                if file.guards
-                else "it binds or permits"
-            )
-            findings.append(RepositoryFinding("binding", path, 1, f"{words}: {file.notation}"))
-    findings += [
-        RepositoryFinding("removed", path, 1, f"removed: {path}") for path in sorted(former.keys() - contents.keys())
-    ]
+            guards = f"guards are never taken over ({', '.join(file.guards)})" if file.guards else "it binds or permits"
+            findings.append(RepositoryFinding("binding", file.path, 1, f"{guards}: {file.notation}"))
+    removed = sorted(former.keys() - contents.keys())
+    findings += [RepositoryFinding("removed", path, 1, f"removed: {path}") for path in removed]
     for file in files:
         findings += check_file(repository.root, file)
-    findings += find_contradictory(files) + check_budget(files, limits, budget)
-    findings += find_untested(repository.root, [*news.values()])
+    findings += find_contradictory(files) + check_budget(files, budget) + find_untested(repository.root, recent)
     return sorted(findings, key=lambda finding: ([*RULES].index(finding.rule), finding.path, finding.line))
 
 
@@ -117,10 +109,8 @@ def find_base(repository: Repository, name: str | None) -> str | None:
     if name is None:
         default = find_default_branch(repository)
         return (default and read_branch_tip(repository, default)) or None
-    places = (f"refs/heads/{name}", f"refs/remotes/{name}", f"refs/remotes/origin/{name}", f"refs/tags/{name}", name)
-    commit = next(
-        (commit for place in places if place.startswith("refs/") and (commit := read_ref(repository, place))), name
-    )
+    refs = (f"refs/{place}/{name}" for place in ("heads", "remotes", "remotes/origin", "tags"))
+    commit = next(filter(None, (read_ref(repository, ref) for ref in refs)), name)
     if not re.fullmatch(r"[0-9a-f]{7,64}", commit):
         raise ArgumentError(
             f"{name!r} is no branch, tag or commit here; fetch it first, or name another with --base", name
@@ -163,14 +153,15 @@ def find_contradictory(files: Sequence[FactFile]) -> list[RepositoryFinding]:
     ]
 
 
-def check_budget(files: Sequence[FactFile], limits: ThemePolicy, budget: int | None) -> list[RepositoryFinding]:
+def check_budget(files: Sequence[FactFile], budget: int | None) -> list[RepositoryFinding]:
     tokens = sum(estimate_tokens(str(file.notation)) for file in files)
     chars = sum(count_notation_chars(file.notation.target, file.notation.content) for file in files)
-    if tokens <= budget if budget is not None else chars <= limits.hot_chars:
+    most = ThemePolicy().hot_chars
+    if tokens <= budget if budget is not None else chars <= most:
         return []
-    most = f"{budget:,} tokens" if budget is not None else f"{limits.hot_chars:,} characters"
     longest = max(files, key=lambda file: len(file.notation.content))
-    text = f"the facts take {tokens:,} tokens ({chars:,} characters); what is given has room for {most}. This one is the longest"
+    room = f"{most:,} characters" if budget is None else f"{budget:,} tokens"
+    text = f"the facts take {tokens:,} tokens ({chars:,} characters), and there is room for {room}; this is the longest"
     return [RepositoryFinding("over-budget", longest.path, 1, text)]
 
 
@@ -201,26 +192,14 @@ def is_expected(expectation: Expectation, file: FactFile) -> bool:
 
 def to_sarif(findings: Sequence[RepositoryFinding], version: str) -> dict[str, Any]:
     """Return findings as a log of SARIF 2.1.0."""
-    rules = [
-        {"id": rule, "shortDescription": {"text": text}, "defaultConfiguration": {"level": level}}
-        for rule, (level, text) in RULES.items()
-    ]
-    results = [
-        {
-            "ruleId": finding.rule,
-            "ruleIndex": [*RULES].index(finding.rule),
-            "level": finding.level,
-            "message": {"text": finding.message},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": quote(finding.path), "uriBaseId": "%SRCROOT%"},
-                        "region": {"startLine": finding.line},
-                    }
-                }
-            ],
-        }
-        for finding in findings
-    ]
+    rules: list[dict[str, Any]] = [{"id": rule, "shortDescription": {"text": RULES[rule][1]}} for rule in RULES]
+    for rule in rules:
+        rule["defaultConfiguration"] = {"level": RULES[rule["id"]][0]}
+    results = []
+    for finding in findings:
+        file = {"uri": quote(finding.path), "uriBaseId": "%SRCROOT%"}
+        place = {"physicalLocation": {"artifactLocation": file, "region": {"startLine": finding.line}}}
+        words = {"ruleId": finding.rule, "ruleIndex": [*RULES].index(finding.rule), "level": finding.level}
+        results.append({**words, "message": {"text": finding.message}, "locations": [place]})
     driver = {"name": "hermes-memory-tui", "version": version, "rules": rules}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}

@@ -6,7 +6,7 @@ binds or permits, which waits as proposed: a person agreed to what was there, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from hermes_memory_store.files.fact_files import (
     find_waiting_reason,
     format_fact_file,
     is_asked_again,
+    list_shared,
     parse_fact_file,
     read_committed_facts,
     read_working_files,
@@ -32,11 +33,10 @@ from hermes_memory_store.intake.spans import find_mark_names
 from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.items.origin_rows import PortableOrigin
 from hermes_memory_store.items.project_rows import project_key
-from hermes_memory_store.items.tier_columns import PROPOSED
+from hermes_memory_store.items.tier_columns import IS_PROPOSED, PROPOSED
 from hermes_memory_store.memory.facts import restore_rule
 from hermes_memory_store.model import (
     IMPORT,
-    LIVE_TIERS,
     Fact,
     FactFilter,
     FactType,
@@ -47,7 +47,6 @@ from hermes_memory_store.model import (
     Uid,
     Way,
 )
-from hermes_memory_store.places.citations import parse_citations
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.places.place_reading import is_person_target
 from hermes_memory_store.places.project_sighting import ProjectSighting
@@ -58,7 +57,7 @@ from hermes_memory_store.projects.repository_choice import find_root_commit
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.wire_format import COUNTER_BITS
 from hermes_memory_store.system.filesystem import atomic_write
-from hermes_memory_themes.theme_identity import PERSONAL
+from hermes_memory_themes.theme_identity import DEFAULT, PERSONAL
 
 ANSWERS = {"pulled": True, "not pulled": False}
 """Kinds of aliases that keep what a person answered for a repository."""
@@ -78,6 +77,8 @@ CHANGED_AT = "SELECT max(at) FROM journal WHERE uid = ? AND entity = 'fact' AND 
 WITHDRAWN_AT = "SELECT max(at) FROM journal WHERE uid = ? AND entity = 'fact' AND op = 'withdraw'"
 
 LAST_OPERATION = "SELECT op FROM journal WHERE uid = ? AND entity = 'fact' ORDER BY seq DESC LIMIT 1"
+
+WAITS_AS_PROPOSED = f"SELECT 1 FROM facts WHERE uid = ? AND {IS_PROPOSED}"
 
 CLOCK = "SELECT max(hlc) FROM sync_rows WHERE uid = ?"
 
@@ -104,8 +105,8 @@ class PullPlan:
     approved: list[Uid] = field(default_factory=list)
     """Proposed ones that the person's yes lets in."""
     changed: list[FactFile] = field(default_factory=list)
-    asking: dict[FactFile, str] = field(default_factory=dict)
-    """Changed ones whose present wording stays, with the reason."""
+    asking: list[FactFile] = field(default_factory=list)
+    """Changed ones whose present wording stays until a person agrees."""
     withdrawn: list[Uid] = field(default_factory=list)
     merged: list[tuple[str, str]] = field(default_factory=list)
     """Branches and commits whose facts the default branch has by now, in whatever way it took them over."""
@@ -138,15 +139,21 @@ class RepositoryFacts:
         store, plan = self._store, ExportPlan()
         present = read_working_files(self._seen.root)
         parsed = {path: parse_fact_file(path, text)[0] for path, text in present.items() if isinstance(text, bytes)}
+        files = {path: file for path, file in parsed.items() if file is not None}
         project = find_root_commit(self._common, self._seen.commit)
-        project = project or next((file.project for file in parsed.values() if file is not None and file.project), None)
-        facts = store.facts.by_ids(store.facts.ids(FactFilter(theme=self.theme, tiers=LIVE_TIERS)))
-        for fact in store.facts.as_written(facts) if self.theme != PERSONAL else ():
-            reason, path = self._find_refusal(fact), to_fact_path(fact.uid)
-            file, text = parsed.get(path), format_fact_file(fact, project)
-            is_other = file is not None and file.notation.content != fact.content
-            if reason is None and path in present and (file is None or (is_other and not self._was_here(file))):
+        project = project or next((file.project for file in files.values() if file.project), None)
+        facts = {fact.uid: fact for fact in store.facts.by_ids(store.facts.ids(FactFilter(theme=self.theme)))}
+        elsewhere = {(file.scope, file.notation): path for path, file in files.items() if file.uid not in facts}
+        for fact in store.facts.as_written([*facts.values()]):
+            path, text, notation = to_fact_path(fact.uid), format_fact_file(fact, project), to_notation(fact)
+            file, reason = files.get(path), self._find_refusal(fact)
+            is_other = file is not None and file.notation != notation and not self._was_here(file)
+            if reason is None and path in present and (file is None or is_other):
                 reason = "its file was changed in the repository; commit that and pull it first"
+            elif reason is None and path not in present and fact.origin.file == path:
+                reason = f"its file is on branch {fact.origin.branch} alone"
+            elif reason is None and (fact.scope, notation) in elsewhere:
+                reason = f"{elsewhere[fact.scope, notation]} says so already"
             if reason:
                 plan.left_out[fact.notation] = reason
             elif reason == "" and path in present:
@@ -155,14 +162,11 @@ class RepositoryFacts:
                 plan.unchanged += 1
             elif reason is None and scope in (None, fact.scope):
                 plan.texts[path] = text
-        standing = {fact.uid for fact in facts}
-        uids_named = [file.uid for file in parsed.values() if file is not None and file.uid not in standing]
-        gone = {
-            uid
-            for uid, fact in store.facts.by_uids(uids_named).items()
-            if fact.theme == self.theme and is_dropped(fact)
-        }
-        plan.removed += [to_fact_path(uid) for uid in gone | store.facts.find_purged(uids_named)]
+        others = [file.uid for file in files.values() if file.uid not in facts]
+        former = [
+            fact for fact in store.facts.by_uids(others).values() if fact.theme == self.theme and is_dropped(fact)
+        ]
+        plan.removed += map(to_fact_path, sorted({fact.uid for fact in former} | store.facts.find_purged(others)))
         return plan
 
     def export(self, plan: ExportPlan, *, removing: bool) -> None:
@@ -183,78 +187,64 @@ class RepositoryFacts:
 
     def _find_refusal(self, fact: Fact) -> str | None:
         """Return why a fact is not exported; empty where it is of another kind than those that are."""
-        theme_project = self._store.projects.find(self._seen)
-        is_foreign = fact.origin.project not in ((theme_project,) if self.theme == "default" else (theme_project, None))
-        is_chosen = fact.type in CHOSEN or (fact.type is FactType.VALUE and parse_citations(fact.cites))
-        if not is_chosen or is_foreign or is_person_target(fact.target):
+        own, project = self._store.projects.find(self._seen), fact.origin.project
+        is_foreign = project != own if self.theme == DEFAULT else project not in (own, None)
+        is_chosen = fact.type in CHOSEN or (fact.type is FactType.VALUE and list_shared(fact.cites))
+        if not is_chosen or is_foreign or is_person_target(fact.target) or self.theme == PERSONAL:
             return ""
         if find_mark_names(fact.content):
             return "it holds a masked secret"
-        return self._store.intake.find_refusal(self.theme, Notation(fact.type, fact.target, fact.content))
+        return self._store.intake.find_refusal(self.theme, to_notation(fact))
 
     def read_committed(self) -> CommittedFacts:
         """Read what is committed. :raises GitFailed: Git gives no answer"""
-        if self._seen.commit is None:
-            return CommittedFacts()
-        return read_committed_facts(self._common, self._seen.branch, self._seen.commit)
+        commit = self._seen.commit
+        return CommittedFacts(None) if commit is None else read_committed_facts(self._common, self._seen.branch, commit)
 
     def plan_pull(self, committed: CommittedFacts, *, agreed: bool = False) -> PullPlan:
         """Return what taking over the committed facts changes here. :param agreed: the person has said yes to all of them"""
-        plan = PullPlan(agreed or self.answer is True, mistakes=[*committed.mistakes])
-        most = self._store.policies.for_theme(self.theme).fact_chars
-        here = self._store.facts.by_uids([file.uid for file in committed.files])
-        purged = self._store.facts.find_purged([file.uid for file in committed.files])
+        store, plan = self._store, PullPlan(agreed or self.answer is True, mistakes=[*committed.mistakes])
+        most = store.policies.for_theme(self.theme).fact_chars
+        here = store.facts.by_uids([file.uid for file in committed.files])
+        purged = store.facts.find_purged([file.uid for file in committed.files])
         for file in (file for file in committed.files if file.uid not in purged):
-            fact, rule = here.get(file.uid), find_waiting_reason(file)
-            branch = fact and fact.origin.file == file.path and fact.origin.branch
-            if fact and branch and fact.origin.commit and file.branch == committed.default != branch:
-                plan.merged.append((branch, fact.origin.commit))
-            if len(file.notation.content) > most:
-                plan.mistakes.append(
-                    FileMistake(file.path, 1, f"its content is longer than the {most} characters of a fact here")
-                )
-                continue
+            fact, rule, notation = here.get(file.uid), find_waiting_reason(file), file.notation
             is_asked = not plan.is_agreed or (is_asked_again(file) and not agreed)
-            if fact is None:
-                plan.new.append(file)
-                if rule or is_asked:
-                    plan.waiting[file.uid] = rule or PROPOSED
-            elif (fact.theme, fact.type, fact.target) != (self.theme, file.notation.type, file.notation.target):
-                reason = f"the fact {file.uid} is {fact.type}[{fact.target}] of theme {fact.theme} here; its file is not read"
+            branch = fact.origin.branch if fact and fact.origin.file == file.path else None
+            if branch and fact and fact.origin.commit and file.branch == committed.default != branch:
+                plan.merged.append((branch, fact.origin.commit))
+            if len(notation.content) > most:
+                reason = f"its content is longer than the {most} characters of a fact here"
                 plan.mistakes.append(FileMistake(file.path, 1, reason))
-            elif fact.content == file.notation.content:
+            elif fact is None:
+                plan.new.append(file)
+                plan.waiting |= {file.uid: rule or PROPOSED} if rule or is_asked else {}
+            elif (fact.theme, fact.type, fact.target) != (self.theme, notation.type, notation.target):
+                reason = f"the fact {file.uid} is {fact.type}[{fact.target}] of theme {fact.theme} here"
+                plan.mistakes.append(FileMistake(file.path, 1, f"{reason}; its file is not read"))
+            elif fact.content == notation.content:
                 is_back = fact.tier is Tier.WITHDRAWN and self._value(LAST_OPERATION, file) == "withdraw"
-                if (fact.tier is Tier.QUARANTINED and fact.verdict == PROPOSED and not is_asked) or (
-                    is_back and plan.is_agreed
-                ):
+                if (self._value(WAITS_AS_PROPOSED, file) and not is_asked) or (is_back and plan.is_agreed):
                     plan.approved.append(file.uid)
             elif fact.tier is not Tier.WITHDRAWN and self._is_newer(file):
-                if rule or is_asked:
-                    plan.asking[file] = rule or PROPOSED
-                else:
-                    plan.changed.append(file)
-        for uid, fact in self._store.facts.by_uids(committed.removed).items() if plan.is_agreed else ():
-            undone_at = self._store.db.value(WITHDRAWN_AT, (uids.parse_uid(uid),)) or 0
-            if (
-                fact.theme == self.theme
-                and fact.tier is not Tier.WITHDRAWN
-                and undone_at < committed.removed[Uid(uid)].at
-            ):
-                plan.withdrawn.append(Uid(uid))
+                (plan.asking if rule or is_asked else plan.changed).append(file)
+        for uid, fact in store.facts.by_uids(committed.removed).items() if plan.is_agreed else ():
+            undone_at = store.db.value(WITHDRAWN_AT, (uids.parse_uid(uid),)) or 0
+            is_there = fact.theme == self.theme and fact.tier not in (Tier.WITHDRAWN, Tier.SUPERSEDED)
+            if is_there and undone_at < committed.removed[fact.uid].at:
+                plan.withdrawn.append(fact.uid)
         return plan
 
     def pull(self, plan: PullPlan) -> PullPlan:
         """Take over what was planned: new facts first, then what changes or hides others, which is one change to undo."""
-        restorer = Restorer(self._store, self.theme, None)
+        store, columns = self._store, dict[Uid, dict[str, Any]]()
+        restorer = Restorer(store, self.theme, None)
         items = [(1, self._to_portable(file, plan.waiting.get(file.uid))) for file in plan.new]
         for number, error in restorer.restore_batch(items) if items else ():
             plan.mistakes.append(FileMistake(plan.new[number].path, 1, error.message))
-        store = self._store
-        columns: dict[Uid, dict[str, Any]] = {
-            uid: {"tier": Tier.WITHDRAWN.value, "pinned": 0} for uid in plan.withdrawn
-        }
         for file in plan.changed:
-            columns[file.uid] = {"content": AdmittedFact(file.notation), "verdict": None, "cites": file.cites}
+            columns[file.uid] = {"content": AdmittedFact(file.notation), "cites": file.cites}
+        columns |= {uid: {"tier": Tier.WITHDRAWN.value, "pinned": 0} for uid in plan.withdrawn}
         with store.db.write_transaction() as conn:
             change = Mutation(conn, store.names, store.journal, IMPORT)
             rows = {uid: change.fact_row(uids.parse_uid(uid)) for uid in [*plan.approved, *columns]}
@@ -280,23 +270,14 @@ class RepositoryFacts:
         self.pull(plan)
 
     def _to_portable(self, file: FactFile, reason: str | None) -> PortableFact:
-        project, at = self._store.projects.recognise(self._seen), file.change.at or self._store.clock()
+        seen, change, at = self._seen, file.change, file.change.at or self._store.clock()
         origin = Origin(
-            Way.IMPORT,
-            project=project,
-            root=self._seen.root,
-            folder=".",
-            branch=file.branch,
-            commit=file.change.commit,
-            file=file.path,
-            voice="heard",
-            heard=file.change.people or None,
+            Way.IMPORT, project=self._store.projects.recognise(seen), root=seen.root, folder=".", file=file.path
         )
-        tier, more = Tier.QUARANTINED if reason else Tier.HOT, {"cites": file.cites} if file.cites else {}
-        uid, words = uids.parse_uid(file.uid), PortableOrigin(origin)
-        return PortableFact(
-            uid, file.scope, file.notation, tier, IMPORT, at, at, origin=words, verdict=reason, more=more
-        )
+        origin = replace(origin, branch=file.branch, commit=change.commit, voice="heard", heard=change.people or None)
+        uid, words, more = uids.parse_uid(file.uid), PortableOrigin(origin), {"cites": file.cites} if file.cites else {}
+        fact = PortableFact(uid, file.scope, file.notation, Tier.HOT, IMPORT, at, at, origin=words, more=more)
+        return fact.to_waiting(reason) if reason else fact
 
     def _is_newer(self, file: FactFile) -> bool:
         """Check whether a file says something later than the fact here: by the clock of its version where a team has it."""
@@ -304,9 +285,8 @@ class RepositoryFacts:
         if clock is None and not self._was_here(file):
             return True
         changed_at: int = self._value(CHANGED_AT, file) if clock is None else clock >> COUNTER_BITS
-        return (
-            changed_at < file.change.at <= self._store.clock() + DAY_MS
-        )  # a later time is a lie, and would win for ever
+        # A time to come is a lie, and would win for ever.
+        return changed_at < file.change.at <= self._store.clock() + DAY_MS
 
     def _was_here(self, file: FactFile) -> bool:
         """Check whether a fact once said here what its file says."""
@@ -316,8 +296,11 @@ class RepositoryFacts:
         return self._store.db.value(sql, (uids.parse_uid(file.uid), *more))
 
 
+def to_notation(fact: Fact) -> Notation:
+    return Notation(fact.type, fact.target, fact.content)
+
+
 def is_dropped(fact: Fact) -> bool:
     """Check whether a fact is one no longer for everybody: not where a person refused another's."""
-    return fact.tier in (Tier.SUPERSEDED, Tier.ARCHIVED) or (
-        fact.tier is Tier.WITHDRAWN and fact.origin.voice != "heard"
-    )
+    is_own = fact.tier is Tier.WITHDRAWN and fact.origin.voice != "heard"
+    return is_own or fact.tier in (Tier.SUPERSEDED, Tier.ARCHIVED)

@@ -197,6 +197,17 @@ def is_at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def ask_first(
+    settings: CommandSettings, question: str, *, yes: bool, first: str = "look at the plan with --dry-run, then "
+) -> None:
+    """Ask a person at a terminal. :raises UsageError: nobody can be asked, and `--yes` was not given"""
+    if yes:
+        return
+    if settings.as_json or not is_at_terminal():
+        raise click.UsageError(f"nobody can be asked here; {first}pass --yes")
+    click.confirm(question, abort=True)
+
+
 @contextmanager
 def temporary_store() -> Iterator[Store]:
     """Open an empty temporary store, for a dry run where no store exists yet."""

@@ -23,12 +23,12 @@ from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
     add_common_options,
+    ask_first,
     is_at_terminal,
     pass_settings,
     scope_option,
 )
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.cli.memory.place_commands import ask_first
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")

@@ -20,12 +20,12 @@ from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
     add_common_options,
+    ask_first,
     is_at_terminal,
     pass_settings,
     temporary_store,
 )
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.cli.memory.place_commands import ask_first
 from hermes_memory_tui.cli.memory.purge_commands import print_unreached
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.terminal_output import format_quantity

@@ -15,8 +15,8 @@ from hermes_memory_themes.theme_identity import DEFAULT
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
     add_common_options,
+    ask_first,
     complete_themes,
-    is_at_terminal,
     pass_settings,
 )
 from hermes_memory_tui.cli.json_documents import print_document
@@ -157,14 +157,3 @@ def move_command(settings: CommandSettings, uids: tuple[str, ...], target: str) 
         click.echo(f"nothing to move: all of it is in {to_printable(target)} already")
     else:
         click.echo(f"moved {format_quantity(len(uids), 'fact')}; {UNDO_HINT.format(change)} takes it back")
-
-
-def ask_first(
-    settings: CommandSettings, question: str, *, yes: bool, first: str = "look at the plan with --dry-run, then "
-) -> None:
-    """Ask a person at a terminal. :raises UsageError: nobody can be asked, and `--yes` was not given"""
-    if yes:
-        return
-    if settings.as_json or not is_at_terminal():
-        raise click.UsageError(f"nobody can be asked here; {first}pass --yes")
-    click.confirm(question, abort=True)

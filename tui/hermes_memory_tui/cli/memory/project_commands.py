@@ -12,9 +12,8 @@ from hermes_memory_store.model import Project, ProjectSummary
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.command_examples import add_examples
-from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, ask_first, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.cli.memory.place_commands import ask_first
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
 
 COMMIT_DIGITS = 12
