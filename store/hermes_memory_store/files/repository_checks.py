@@ -6,7 +6,6 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,9 +33,8 @@ from hermes_memory_store.places.citations import (
     CitationState,
     check_lines,
     parse_citations,
-    read_cited_file,
-    split_file_lines,
 )
+from hermes_memory_store.places.cited_values import FactWords
 from hermes_memory_store.places.git_files import Repository, find_default_branch, read_branch_tip, read_head, read_ref
 from hermes_memory_store.projects.borrowed_objects import GitFailed, borrow_objects
 from hermes_memory_themes import ThemePolicy
@@ -126,16 +124,12 @@ def check_file(root: str, file: FactFile) -> list[RepositoryFinding]:
     for citation in parse_citations(file.cites):
         if citation.kind != "lines":
             continue
-        check, content = check_lines(root, citation), read_cited_file(root, citation.what)[0]
-        if check.state in (CitationState.CHANGED, CitationState.MISSING):
-            findings.append(RepositoryFinding("stale", file.path, 1, f"cited lines {check.state}: {citation.label}"))
-        lines = split_file_lines(content or b"")[citation.first - 1 : citation.last]
-        about = replace(file.notation, target=file.notation.target.rpartition(".")[2])  # cited lines are about the fact
-        texts = [line.decode("utf-8", "replace") for line in lines]
-        other = next(filter(None, (find_other_value(about, text, citation.what) for text in texts)), None)
-        if other is not None and check.state is not CitationState.MOVED:
-            message = f"{file.notation} says {other.ours}, {citation.label} says {other.theirs}"
+        check = check_lines(root, citation, FactWords(file.notation.target, file.notation.content), find_other_value)
+        if check.other is not None:
+            message = f"{file.notation} says {check.other.ours}, {citation.label} says {check.other.theirs}"
             findings.append(RepositoryFinding("contradicted", file.path, 1, message))
+        elif check.state in (CitationState.CHANGED, CitationState.MISSING):
+            findings.append(RepositoryFinding("stale", file.path, 1, f"cited lines {check.state}: {citation.label}"))
     return findings
 
 
@@ -150,6 +144,7 @@ def find_contradictory(files: Sequence[FactFile]) -> list[RepositoryFinding]:
         )
         for alike in by_place.values()
         for other, file in pairwise(alike)
+        if other.notation.content != file.notation.content
     ]
 
 
