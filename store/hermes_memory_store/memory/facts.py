@@ -520,10 +520,12 @@ class Facts:
         source: str | None = None,
         writer: Writer | None = None,
         confirmed: bool = False,
+        cites: str | None = None,
     ) -> ChangeResult:
         """Replace the content of a fact. It keeps its uid; the journal keeps the previous content.
 
         :param source: writer, confirmed; as in `write`
+        :param cites: what it cites from now on; as before unless given
         :raises FactConflict: an agent's content reads like an instruction
         :raises NotationError: ContentTooLong, UnsafeText, SecretRefused, SourceRefused, SecretUnconfirmed, MemoryFull,
             UnknownFact, AmbiguousUid; nothing was changed then
@@ -549,7 +551,12 @@ class Facts:
             admitted = AdmittedFact(notation, verdict)
 
             def columns(_: Mutation, present: FactRow) -> dict[str, Any]:
-                return {} if present.content == notation.content else {"content": admitted, **admitted.attributes}
+                renewed = {} if cites is None else {"cites": cites}
+                return (
+                    {}
+                    if present.content == notation.content
+                    else {"content": admitted, **admitted.attributes, **renewed}
+                )
 
             changed = self._each([row.uid], "edit", actor, columns)
             return replace(changed, masked=masking.names, unkept=masking.unkept)

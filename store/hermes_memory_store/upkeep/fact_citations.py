@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
@@ -16,14 +15,17 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
+from hermes_memory_store.memory.facts import Facts
 from hermes_memory_store.memory.scopes import change_attribute
-from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact
+from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact, Uid
 from hermes_memory_store.places.citations import (
     MOST_CITED,
+    STALE,
     Citation,
     CitationCheck,
     CitationState,
     check_lines,
+    cite_lines,
     compare_cited_lines,
     digest_lines,
     format_citations,
@@ -32,8 +34,9 @@ from hermes_memory_store.places.citations import (
     split_file_lines,
 )
 from hermes_memory_store.places.cited_values import FactWords, OtherValue
-from hermes_memory_store.places.git_files import Repository, read_head
+from hermes_memory_store.places.git_files import Repository, read_head, repository_at
 from hermes_memory_store.projects.borrowed_objects import BorrowedObjects, GitFailed, borrow_objects
+from hermes_memory_store.uids import short_uid
 
 FOLLOW_S = 20.0
 """How long Git may look for where the lines of all changed citations went."""
@@ -42,12 +45,17 @@ MOST_FOLLOWED = 20
 """Files of the same words that are looked through for cited lines."""
 
 NOT_LOOKED_AT = {
+    "commit": "`verify` asks Git",
     "command": "it is run by `verify --run` alone",
     "url": "it is never fetched",
     "turn": "a message does not change",
 }
 
 CHECKED_FACTS = f"{FACTS_WITH_READS} WHERE f.theme_id = ? AND f.tier IN ('hot', 'cold') ORDER BY f.id"
+CITING_FACTS = f"{FACTS_WITH_READS} WHERE f.tier IN ('hot', 'cold') AND f.cites IS NOT NULL ORDER BY f.id DESC LIMIT ?"
+
+MOST_IN_PLACE = 1_000
+"""Newest citing facts that are checked each time a list of them is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,40 +160,53 @@ class FactCitations:
         facts = to_facts(self._names, self._db.rows(CHECKED_FACTS, (self._names.theme(theme),)))
         chosen = [fact for fact in facts if fact.origin.project in (None, project)]
         with CitationChecker(repository) as checker:
-            return [
-                FactCheck(
-                    fact,
-                    tuple(
-                        checker.check(citation, FactWords(fact.target, fact.content))
-                        for citation in parse_citations(fact.cites)
-                    ),
-                )
-                for fact in chosen
-            ]
+            return [checker.check_fact(fact) for fact in chosen]
+
+    def check_newest(self) -> list[FactCheck]:
+        """Check the newest facts that cite, each in the working tree that it came from."""
+        return [
+            self.check_in_place(fact) for fact in to_facts(self._names, self._db.rows(CITING_FACTS, (MOST_IN_PLACE,)))
+        ]
 
     @staticmethod
     def check_in_place(fact: Fact) -> FactCheck:
-        """Check the lines that a fact cites in the working tree that it came from, where that is on this machine.
+        """Check what a fact cites in the working tree that it came from, where that is on this machine, without Git.
 
-        They are followed within their file alone, unlike by `verify`.
+        Lines are followed within their file alone, unlike by `verify`.
         """
-        root = fact.origin.root
-        return FactCheck(
-            fact,
-            tuple(
-                check_lines(root, citation)
-                if citation.kind == "lines" and root is not None and Path(root).is_dir()
-                else CitationCheck(citation, CitationState.UNKNOWN, note=NOT_LOOKED_AT.get(citation.kind, ""))
-                for citation in parse_citations(fact.cites)
-            ),
-        )
+        with CitationChecker(
+            None if fact.origin.root is None else repository_at(fact.origin.root), is_quick=True
+        ) as checker:
+            return checker.check_fact(fact)
+
+    def take_file_value(self, facts: Facts, uid: Uid) -> ChangeResult:
+        """Give a fact the value that its cited lines have now, and let it cite them anew, as one change.
+
+        :raises FactConflict: they say nothing else; nothing was changed then
+        """
+        fact, at = facts.get(uid), int(time.time() * 1000)
+        check = self.check_in_place(fact)
+        repository = None if fact.origin.root is None else repository_at(fact.origin.root)
+        if check.other is None or repository is None:
+            raise errors.FactConflict(f"what {short_uid(uid)} cites has no other value now; nothing was changed", uid)
+        content = check.other.replace_in(fact.content)
+        commit, words = read_head(repository)[1] or "", FactWords(fact.target, content)
+        cited = [
+            cited.citation
+            if cited.other is None
+            else cite_lines(repository.root, f"{cited.citation.what}:{cited.first}-{cited.last}", commit, at, words)
+            for cited in check.checks
+        ]
+        return facts.edit(uid, content, cites=format_citations(cited))
 
 
 class CitationChecker:
     """Checks citations in one working tree, and follows lines across its files."""
 
-    def __init__(self, repository: Repository | None) -> None:
+    def __init__(self, repository: Repository | None, *, is_quick: bool = False) -> None:
+        """:param is_quick: whether Git is asked nothing"""
         self._repository = repository
+        self._is_quick = is_quick
         self._head = None if repository is None else read_head(repository)[1]
         self._stack = contextlib.ExitStack()
         self._git: BorrowedObjects | None = None
@@ -196,15 +217,19 @@ class CitationChecker:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    def check_fact(self, fact: Fact) -> FactCheck:
+        words = FactWords(fact.target, fact.content)
+        return FactCheck(fact, tuple(self.check(citation, words) for citation in parse_citations(fact.cites)))
+
     def check(self, citation: Citation, fact: FactWords) -> CitationCheck:
         if self._repository is None:
             return CitationCheck(citation, CitationState.UNKNOWN, note="this folder is in no repository")
-        if citation.kind == "commit":
+        if citation.kind == "commit" and not self._is_quick:
             return self._check_commit(citation)
         if citation.kind != "lines":
             return CitationCheck(citation, CitationState.UNKNOWN, note=NOT_LOOKED_AT[citation.kind])
         check = check_lines(self._repository.root, citation, fact, find_other_value)
-        if check.state not in (CitationState.CHANGED, CitationState.MISSING) or not citation.commit:
+        if check.state not in STALE or check.other is not None or not citation.commit or self._is_quick:
             return check
         with contextlib.suppress(GitFailed):
             return self._follow(citation) or check

@@ -1,10 +1,11 @@
-"""Review: quarantined facts that read like an instruction to the agent that would recall them, and proposed ones."""
+"""Review: quarantined facts that read like an instruction to the agent that would recall them, proposed ones, and those that
+their cited lines contradict."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -16,9 +17,10 @@ from hermes_memory_store.intake.detector import explain_rule
 from hermes_memory_store.intake.intake import RULE_SOURCE
 from hermes_memory_store.items.tier_columns import PROPOSED
 from hermes_memory_store.memory.quarantine import MOST_ALIKE, fold_waiting
-from hermes_memory_store.model import Fact, LiftedRule, QuarantinedFact, Rule, ThemeSummary
+from hermes_memory_store.model import Fact, LiftedRule, QuarantinedFact, Rule, ThemeSummary, Uid
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep.fact_citations import FactCheck
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import Memory
@@ -46,6 +48,8 @@ class ReviewQueue:
     lifted: list[LiftedRule]
     secrets: list[tuple[str, str, Fact | None]]
     """Theme and name of every masked secret, and a fact that stands for it."""
+    contradicted: list[FactCheck]
+    """Facts whose cited lines have another value."""
 
 
 RULES: dict[Rule, str] = {
@@ -60,6 +64,12 @@ class WaitingKind(tuple[str, str, str, bool]):
 
     def __new__(cls, entry: QuarantinedFact) -> WaitingKind:
         return super().__new__(cls, entry.kind)
+
+
+class Contradicted(NamedTuple):
+    """The key of a row of a fact whose cited lines have another value."""
+
+    uid: Uid
 
 
 MOST_OF_KIND = 20
@@ -91,6 +101,7 @@ class ReviewView(BaseView[ReviewQueue]):
         WriteBinding(
             "D", "refuse", "Reject", id="review.refuse", tooltip="Reject: hidden, purged after the retention period"
         ),
+        WriteBinding("T", "take", "Take", id="review.take", tooltip="Take the value that cited lines have now"),
         gather_binding("review"),
         WriteBinding(
             "R", "rules", "Rules", id="review.rules", tooltip="Always trust or reject this source, or remove a rule"
@@ -117,7 +128,10 @@ class ReviewView(BaseView[ReviewQueue]):
             (theme, name, secret_fact(store, theme, name))
             for theme, name in open_store_vault(self.memory.path).list_names()
         ]
-        return ReviewQueue(store.themes(), store.facts.quarantine_queue(), rules, store.sources.lifted(), secrets)
+        contradicted = [check for check in store.citations.check_newest() if check.other is not None]
+        return ReviewQueue(
+            store.themes(), store.facts.quarantine_queue(), rules, store.sources.lifted(), secrets, contradicted
+        )
 
     def draw(self, data: ReviewQueue) -> None:
         self.hues = palettes.theme_hues(theme.name for theme in data.themes)
@@ -127,8 +141,9 @@ class ReviewView(BaseView[ReviewQueue]):
             "writes that look like prompt injection are quarantined here",
             "and stay out of every context until approved",
         )
-        self.grid.set_subtitle(display_formats.pluralise(len(data.waiting), "fact"))
-        self.grid.show([row for alike in fold_waiting(data.waiting) for row in self._to_rows(alike)])
+        self.grid.set_subtitle(display_formats.pluralise(len(data.waiting) + len(data.contradicted), "fact"))
+        contradicted = [self._to_contradicted_row(check) for check in data.contradicted]
+        self.grid.show([*contradicted, *(row for alike in fold_waiting(data.waiting) for row in self._to_rows(alike))])
         self.secrets.display = bool(data.secrets)
         self.secrets.show(
             [
@@ -143,6 +158,18 @@ class ReviewView(BaseView[ReviewQueue]):
                 for theme, name, fact in data.secrets
             ]
         )
+
+    def _to_contradicted_row(self, check: FactCheck) -> GridRow:
+        fact, other = check.fact, check.other
+        cited = next(cited for cited in check.checks if cited.other is not None)
+        cells = (
+            ago_cell(fact.updated_at, self.memory.now()),
+            GridCell("■", f"mark-{self.hues.get(fact.theme, 0)}"),
+            GridCell(to_printable(cited.citation.label)),
+            self.notation_cell(fact),
+            GridCell(to_printable(other.label if other else ""), "warning"),
+        )
+        return GridRow(Contradicted(fact.uid), cells)
 
     def _to_rows(self, alike: Sequence[QuarantinedFact]) -> list[GridRow]:
         """Return facts that wait for the same as a row each, below one for all where there are many."""
@@ -192,6 +219,9 @@ class ReviewView(BaseView[ReviewQueue]):
         return next((entry for entry in self.data.waiting if key in (entry.fact.uid, WaitingKind(entry))), None)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        if isinstance(key, Contradicted) and self.data is not None:
+            check = next((check for check in self.data.contradicted if check.fact.uid == key.uid), None)
+            return "contradicted", [] if check is None else self._describe_contradicted(check)
         entry = self.selected_entry
         if entry is None or self.data is None:
             return "review", self._rules()
@@ -226,6 +256,24 @@ class ReviewView(BaseView[ReviewQueue]):
             key_hint_line(("A", "approve"), ("e", "edit"), ("D", "reject"), ("R", "source rules")),
             Content(""),
             *self._rules(),
+        ]
+
+    def _describe_contradicted(self, check: FactCheck) -> Sequence[Line]:
+        fact = check.fact
+        return [
+            Content.styled(f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
+            Content(to_printable(fact.content)),
+            Content(""),
+            *(
+                labelled_value(
+                    to_printable(cited.citation.label),
+                    f"says {to_printable(cited.other.ours)}, {to_printable(cited.other.label)}",
+                )
+                for cited in check.checks
+                if cited.other is not None
+            ),
+            Content(""),
+            key_hint_line(("T", "take the file's value")),
         ]
 
     def _rules(self) -> Sequence[Line]:
@@ -277,6 +325,22 @@ class ReviewView(BaseView[ReviewQueue]):
         if len(facts) > 1:
             subject = display_formats.pluralise(len(facts), "fact")
         self.writes.run(lambda: self.memory.run_write(lambda store: act(store, uids), f"{subject} {outcome}"))
+
+    def action_take(self) -> None:
+        key = self.grid.key
+        check = (
+            next((check for check in self.data.contradicted if Contradicted(check.fact.uid) == key), None)
+            if self.data
+            else None
+        )
+        if check is None:
+            return
+        self.writes.run(
+            lambda: self.memory.run_write(
+                lambda store: store.citations.take_file_value(store.facts, check.fact.uid),
+                f"{display_formats.fact_name(check.fact)} has the file's value",
+            )
+        )
 
     def action_edit(self) -> None:
         entry = self.selected_entry

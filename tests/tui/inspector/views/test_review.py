@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_store.model import Tier
+from hermes_memory_store.model import Origin, Tier, Way
+from hermes_memory_store.places.citations import cite_lines
+from hermes_memory_store.places.cited_values import FactWords
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.screens.fact_editor import FactEditor
+from tests.store.test_citations import git
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
@@ -155,3 +158,30 @@ async def test_an_empty_queue_says_what_it_is_for(tmp_path: Path) -> None:
         await until(pilot, lambda: "Quarantine is empty." in screen_text(pilot))
         await pilot.press("A", "D", "e", "R", "enter")
         assert "No source rules" in beside(pilot)
+
+
+async def test_a_contradicted_fact_takes_the_value_of_its_file(path: Path, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    git(shop, "init", "-q")
+    (shop / "db.toml").write_text("port = 5432\n")
+    with Store.open(path, clock=frozen) as store:
+        words = FactWords("db.port", "5432 on staging")
+        with store.attribute(store.projects.locate(Origin(way=Way.COMMAND_LINE), shop)):
+            fact = store.facts.write("ops", "V[db.port]: 5432 on staging").fact
+        store.citations.add(fact.uid, [cite_lines(str(shop), "db.toml:1", fact=words)])
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "review")
+        assert len(rows_of(view)) == 2, "what a file says as well is no contradiction"
+        (shop / "db.toml").write_text("port = 5433\n")
+        with Store.open(path, clock=frozen) as store:
+            store.facts.write("ops", "V[other]: 1")
+        await until(pilot, lambda: len(rows_of(view)) == 3)
+        await to_row(pilot, "V[db.port]")
+        await until(pilot, lambda: "says 5432, the file says 5433" in beside(pilot))
+        await pilot.press("T")
+        await until(pilot, lambda: facts_of(path)["db.port"].content == "5433 on staging")
+        await until(pilot, lambda: len(rows_of(view)) == 2)
+        await pilot.press("u")
+        await until(pilot, lambda: facts_of(path)["db.port"].content == "5432 on staging")
+        await until(pilot, lambda: len(rows_of(view)) == 3)
