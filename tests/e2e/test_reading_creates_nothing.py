@@ -63,6 +63,7 @@ NEEDING_A_STORE = {
     "log": [],
     "watch": ["--once"],
     "stats": [],
+    "tidy": [],
     "at": ["1h", "status"],
     "backup": ["copy.db"],
     "cite": [UID, "--url", "https://example.org"],

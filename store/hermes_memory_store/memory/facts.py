@@ -42,6 +42,7 @@ from hermes_memory_store.items.tier_columns import (
     PROPOSED,
     archived_columns,
     cold_columns,
+    displaced_columns,
     find_waiting_rule,
     hot_columns,
     restored_columns,
@@ -598,6 +599,16 @@ class Facts:
     def warm(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Move facts to the hot tier by hand, as `restore`. :raises UnknownFact: AmbiguousUid, MemoryFull"""
         return self.restore(names, actor=actor, theme=theme)
+
+    def merge_into(self, by: str, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
+        """Supersede facts by another one that says the same. :raises UnknownFact: AmbiguousUid, FactConflict"""
+        row = self._find(by, theme)
+        if row.tier not in LIVE_TIERS:
+            raise errors.FactConflict(
+                f"{uids.format_uid(row.uid)} is {row.tier}, so nothing is merged into it", row.tier
+            )
+        rule = column_rule(displaced_columns(row.uid))
+        return self._each(self._find_keys(names, theme), "merge", actor, rule, allowed=LIVE_TIERS)
 
     def restore(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Return archived, cold, quarantined or superseded facts to the hot tier.

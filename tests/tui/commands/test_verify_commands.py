@@ -98,3 +98,29 @@ def test_an_agent_cites_with_the_write_and_a_wrong_place_loses_nothing(ask: Ask,
         found = shim.call("memory_search", query="port")["result"]["content"][0]["text"]
         assert "V[db.port]: 5432 (cited lines changed since " in found
     assert ask("verify").code == 1
+
+
+def test_what_is_tidied_is_one_change_that_one_undo_takes_back(ask: Ask, tell: Tell, uid: str, shop: Path) -> None:
+    short = str(tell("write", "D[cache]: redis")["uid"])
+    whole = str(tell("write", "D[caching]: redis 7")["uid"])
+
+    shown = ask("tidy").out
+
+    assert f"merge    {short[-8:]}  D[cache]: redis: D[caching]: redis 7 says all of it, and more, saves " in shown
+    assert "V[db.port]: 5432: src/db.py:5 says so: " in shown
+    document = tell("tidy")
+    assert [(step["action"], step["fact"]["uid"], step["value"]) for step in document["proposals"]] == [
+        ("merge", short, whole),
+        ("cite", uid, f"{shop}/src/db.py:5"),
+    ]
+    assert document["changes"] == []
+    assert tell("fact", short)["tier"] == "hot", "nothing is done without a word"
+    assert [step["action"] for step in tell("tidy", "--except", uid)["proposals"]] == ["merge"]
+    assert tell("tidy", "--only", "cool", "--apply") == {"proposals": [], "changes": []}
+
+    (first, *_) = tell("tidy", "--apply")["changes"]
+
+    assert (tell("fact", short)["tier"], tell("verify")["counts"]["true"]) == ("superseded", 1)
+    assert ask("tidy").out == "nothing to tidy\n"
+    assert ask("undo", "--change", str(first)).code == 0
+    assert (tell("fact", short)["tier"], tell("verify")["counts"]["true"]) == ("hot", 0)

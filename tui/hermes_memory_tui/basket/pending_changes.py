@@ -8,18 +8,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, field, replace
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import Fact, Scope
+from hermes_memory_store.model import ChangeResult, Fact, Scope
+from hermes_memory_store.places.citations import cite_named
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_store.uids import parse_uid
+from hermes_memory_store.uids import parse_uid, short_uid
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import MAX_DRY_RUN, BulkAction
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.text import display_formats
+
+if TYPE_CHECKING:
+    from hermes_memory_store.relief.tidying import TidyStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,16 @@ def to_subject(item: Fact | Scope) -> Subject:
         return Subject("scope", item.uid, item.theme, to_printable(item.label), state)
     state = {"content": item.content, "tier": item.tier.value, "pinned": item.pinned, "scope": item.scope}
     return Subject("fact", item.uid, item.theme, display_formats.fact_name(item), state)
+
+
+def to_pending(step: TidyStep) -> PendingChange:
+    """Return a step as a change, which gets its number in a basket."""
+    action = "supersede" if step.action == "merge" else step.action
+    return PendingChange(0, action, (to_subject(step.fact),), step.value, step.reason)
+
+
+def cite_place(store: Store, uid: str, place: str) -> ChangeResult:
+    return store.citations.add(uid, [cite_named(str(Path(place).parent), place, store.clock())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +91,10 @@ ACTIONS: Mapping[str, PendingAction] = {
     "approve": PendingAction("tier", lambda store, subjects, _: store.facts.approve([fact.uid for fact in subjects])),
     "reject": PendingAction("tier", lambda store, subjects, _: store.facts.refuse([fact.uid for fact in subjects])),
     "edit": run_each("content", lambda store, fact, value: store.facts.edit(fact.uid, value or "")),
+    "supersede": PendingAction(
+        "tier", lambda store, subjects, by: store.facts.merge_into(by or "", [fact.uid for fact in subjects])
+    ),
+    "cite": run_each("cites", lambda store, fact, place: cite_place(store, fact.uid, place or "")),
     "move": PendingAction(
         "place", lambda store, subjects, value: store.facts.move([fact.uid for fact in subjects], value)
     ),
@@ -86,6 +105,8 @@ ACTIONS: Mapping[str, PendingAction] = {
     "reopen": run_each("status", lambda store, scope, _: store.scopes.reopen(scope.theme, scope.state["label"])),
 }
 """By the word that names each."""
+
+VALUED = ("edit", "merge", "supersede", "cite")
 
 OF_SCOPES = ("merge", "close", "reopen")
 """Those that are done to scopes; the others are done to facts."""
@@ -103,7 +124,10 @@ class PendingChange:
     action: str
     subjects: tuple[Subject, ...]
     value: str | None = None
-    """The new content, or the scope to move to or to merge into; None is no scope."""
+    """The new content, the scope to move to or to merge into, the uid of the fact that stays, the place that is cited; None is no
+    scope."""
+    reason: str = ""
+    """Why it was proposed; empty where the person thought of it."""
 
     @property
     def words(self) -> str:
@@ -113,6 +137,10 @@ class PendingChange:
                 return "move to no scope" if self.value is None else f"move to {to_printable(self.value)}"
             case "merge":
                 return f"merge into {to_printable(self.value or '')}"
+            case "supersede":
+                return f"merge into {short_uid(self.value or '')}"
+            case "cite":
+                return f"cite {to_printable((self.value or '').rpartition('/')[2])}"
         return self.action
 
     @property
@@ -183,6 +211,16 @@ class Basket:
             self._last_number += 1
             self._set([*rest, replace(change, number=self._last_number)])
         return f"gathered: {change.words} of {change.name}"
+
+    def add_proposals(self, changes: Iterable[PendingChange]) -> int:
+        """Add changes of facts for which none is gathered, as many as are previewed together; return how many."""
+        with self._lock:
+            room = MAX_DRY_RUN - sum(len(change.subjects) for change in self.changes)
+            fresh = [change for change in changes if change.subjects[0].uid not in self.pending][: max(0, room)]
+            numbered = [replace(change, number=self._last_number + place) for place, change in enumerate(fresh, 1)]
+            self._last_number += len(fresh)
+            self._set([*self.changes, *numbered])
+        return len(fresh)
 
     def take_back(self) -> str | None:
         """Take out the change that was gathered last; return what to say, or None when the basket is empty."""
@@ -302,7 +340,7 @@ def parse_changes(saved: Iterable[Any]) -> list[PendingChange]:
     for entry in saved:
         try:
             subjects = tuple(Subject(**subject) for subject in entry["subjects"])
-            change = PendingChange(entry["number"], entry["action"], subjects, entry["value"])
+            change = PendingChange(entry["number"], entry["action"], subjects, entry["value"], entry.get("reason", ""))
         except (KeyError, TypeError):
             continue
         if is_sound(change):
@@ -313,11 +351,12 @@ def parse_changes(saved: Iterable[Any]) -> list[PendingChange]:
 def is_sound(change: PendingChange) -> bool:
     texts = (
         change.action,
+        change.reason,
         *(text for subject in change.subjects for text in (subject.uid, subject.theme, subject.name)),
     )
     if not isinstance(change.number, int) or not all(isinstance(text, str) for text in texts):
         return False
-    of_scopes, needs_value = change.action in OF_SCOPES, change.action in ("edit", "merge")
+    of_scopes, needs_value = change.action in OF_SCOPES, change.action in VALUED
     return (
         change.action in ACTIONS
         and isinstance(change.value, str if needs_value else str | None)

@@ -46,6 +46,7 @@ COMMANDS = {
     "doctor": "maintenance.store_commands",
     "upgrade": "maintenance.store_commands",
     "optimize": "maintenance.optimize_command",
+    "tidy": "maintenance.optimize_command",
     "connect": "maintenance.connect_command",
     "backfill": "memory.backfill_command",
     "capture": "maintenance.capture_commands",

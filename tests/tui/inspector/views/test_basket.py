@@ -376,3 +376,27 @@ async def test_the_past_is_entered_from_the_basket_and_left_again(path: Path) ->
         await basket_view(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.ARCHIVED, "the change")
+
+
+async def test_what_could_be_tidied_is_added_with_reasons_and_single_ones_are_dropped(path: Path) -> None:
+    fill(
+        path,
+        "D[caching]: redis 7",
+        "D[tests]: pytest",
+        "D[testing]: pytest with coverage",
+        theme="ops",
+        scope="release",
+    )
+    async with inspecting(path) as pilot:
+        view = await basket_view(pilot)
+        await pilot.press("tilde")
+        await until(pilot, lambda: "2 proposals added" in said(pilot))
+        await until(pilot, lambda: len(rows_of(view)) == 2)
+        await until(pilot, lambda: "D[caching]: redis 7 says all of it, and" in beside(pilot))
+        await pilot.press("d")
+        await until(pilot, lambda: len(rows_of(view)) == 1)
+        await until(pilot, lambda: "D[testing]: pytest with" in beside(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "1 change done as one" in said(pilot))
+    facts = facts_of(path)
+    assert (facts["cache"].tier, facts["tests"].tier) == (Tier.HOT, Tier.SUPERSEDED)

@@ -12,6 +12,8 @@ from textual.content import Content
 
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import FactFilter
+from hermes_memory_store.relief.tidying import PURGE, TidyStep, plan_tidying
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.basket.basket_run import (
@@ -22,7 +24,7 @@ from hermes_memory_tui.basket.basket_run import (
     apply_basket,
     preview_basket,
 )
-from hermes_memory_tui.basket.pending_changes import Basket, PendingChange, Subject
+from hermes_memory_tui.basket.pending_changes import Basket, PendingChange, Subject, to_pending
 from hermes_memory_tui.dialogs.confirm_dialog import MAX_SIDE_EFFECTS, gauge_line, side_effect_line
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.screens.memory_screen import WriteBinding
@@ -93,6 +95,9 @@ class BasketView(BaseView[BasketData]):
         WriteBinding(
             "I", "put_off", "Ignore", id="basket.skip", tooltip="Leave this one in the basket when the rest is done"
         ),
+        WriteBinding(
+            "tilde", "tidy", "Tidy", id="basket.tidy", tooltip="Add what could be tidied, each with its reason"
+        ),
         Binding(
             "l,right", "show_result", "Result", id="basket.result", tooltip="Show what would come of it", show=False
         ),
@@ -131,6 +136,7 @@ class BasketView(BaseView[BasketData]):
             "",
             "b in Facts, Scopes, Context or Review gathers what you do",
             "instead of doing it; here it is seen and done as one.",
+            "~ adds what could be tidied.",
         )
         rows = []
         outcomes = data.outcome.changes if data.outcome is not None else []
@@ -242,6 +248,21 @@ class BasketView(BaseView[BasketData]):
                 finish,
                 refuse,
             )
+
+    def action_tidy(self) -> None:
+        """Add what could be tidied in all themes, for the person to look at; what no undo takes back is left out."""
+
+        def plan() -> list[TidyStep]:
+            with self.memory.open_reader() as store:
+                return plan_tidying(store, FactFilter())
+
+        def fill(steps: list[TidyStep]) -> None:
+            count = self._gathered.add_proposals(to_pending(step) for step in steps if step.action != PURGE)
+            self.notify(f"{display_formats.pluralise(count, 'proposal')} added; d takes one out, enter does the rest.")
+            self._show_changed()
+
+        self.notify("Looking for what could be tidied …", timeout=2)
+        self.writes.look_then(plan, fill)
 
     def action_remove(self) -> None:
         """Take the changes selected out of the basket; a fact to be decided, out of its change."""
@@ -425,6 +446,8 @@ def context_lines(before: ThemeContext, after: ThemeContext) -> list[Line]:
 def selection_lines(outcome: ChangeOutcome, undecided: OutdatedSubject | None) -> list[Line]:
     change = outcome.change
     lines: list[Line] = [heading_line(change.words, to_printable(change.name))]
+    if change.reason:
+        lines.append(labelled_value("because", to_printable(change.reason)))
     if outcome.refused is not None:
         lines.append(Content.styled(f"would be refused: {to_printable(str(outcome.refused))}", "$error"))
     if undecided is not None:
