@@ -195,7 +195,7 @@ def find_citable(facts: Iterable[Fact]) -> Iterator[TidyStep]:
             by_root.setdefault(os.path.realpath(fact.origin.root), []).append(fact)
     for root, group in by_root.items():
         with suppress(GitFailed):
-            yield from find_cited_lines(root, group[:MOST_CITING])
+            yield from find_lines_to_cite(root, group[:MOST_CITING])
 
 
 def find_literals(fact: Fact) -> set[str]:
@@ -205,7 +205,7 @@ def find_literals(fact: Fact) -> set[str]:
     return numbers or {word.strip("'\"`").casefold() for word in words[:1] if len(words) == 1 and len(word) > 3}
 
 
-def find_cited_lines(root: str, facts: Sequence[Fact]) -> Iterator[TidyStep]:
+def find_lines_to_cite(root: str, facts: Sequence[Fact]) -> Iterator[TidyStep]:
     """Yield the lines of one repository. :raises GitFailed: Git gave no answer"""
     repository = find_repository(root)
     commit = None if repository is None else read_head(repository)[1]
@@ -222,7 +222,7 @@ def find_cited_lines(root: str, facts: Sequence[Fact]) -> Iterator[TidyStep]:
             hits.setdefault(literal, []).append((match[1], int(match[2]), match[3]))
     for fact in facts:
         places = [hit for literal in find_literals(fact) for hit in hits.get(literal, ())]
-        agreeing = [hit for hit in places[:MOST_HITS] if is_said(fact, hit[0], hit[2])]
+        agreeing = [hit for hit in places[:MOST_HITS] if gives_value(fact, hit[0], hit[2])]
         agreeing.sort(key=lambda hit: (is_secondary(hit[0]), hit[0].count("/"), hit))
         alike = [hit for hit in agreeing if is_secondary(hit[0]) == is_secondary(agreeing[0][0])]
         if not agreeing or len(alike) > MOST_PLACES or len(places) > MOST_HITS:
@@ -234,7 +234,7 @@ def find_cited_lines(root: str, facts: Sequence[Fact]) -> Iterator[TidyStep]:
             yield TidyStep("cite", fact, reason, value=f"{os.path.join(repository.root, path)}:{number}")
 
 
-def is_said(fact: Fact, path: str, line: str) -> bool:
+def gives_value(fact: Fact, path: str, line: str) -> bool:
     """Check whether a line that has a value of a fact gives it to what the fact is about."""
     if NEVER_CITED.search(path) or (is_secondary(path) and not NUMBER.search(fact.content)):
         return False
