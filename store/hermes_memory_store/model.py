@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NewType
@@ -745,6 +745,9 @@ class FactFilter:
     def themes(self) -> tuple[str, ...]:
         """Return all themes that are read, none for all there are."""
         return () if self.theme is None else (self.theme, *self.also)
+
+    def moved_out_by_pressure(self) -> FactFilter:
+        return replace(self, tiers=frozenset({Tier.COLD}), cooled_by="pressure")
 
 
 @dataclass(frozen=True, slots=True)

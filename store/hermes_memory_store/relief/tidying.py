@@ -94,7 +94,7 @@ def plan_tidying(store: Store, chosen: FactFilter) -> list[TidyStep]:
     for step in (
         *find_worthless(rest, store.clock()),
         *find_forgotten(store, rest),
-        *find_worthy(store, rest, set(store.facts.ids(replace(chosen, cooled_by="pressure")))),
+        *find_worthy(store, rest, set(store.facts.ids(chosen.moved_out_by_pressure()))),
         *find_citable(use.fact for use in hot_first if use.fact.uid not in steps),
         *find_purgeable(store, replace(chosen, tiers=frozenset({Tier.ARCHIVED}))),
     ):
@@ -166,7 +166,7 @@ def find_forgotten(store: Store, uses: Iterable[FactUse]) -> Iterator[TidyStep]:
             yield TidyStep("archive", fact, f"nobody changed it, found it or was given it since {last}")
 
 
-def find_worthy(store: Store, uses: Iterable[FactUse], cooled_keys: set[int]) -> Iterator[TidyStep]:
+def find_worthy(store: Store, uses: Iterable[FactUse], moved_keys: set[int]) -> Iterator[TidyStep]:
     """Yield facts that sessions use although pressure cooled them, as far as there is room for pinned ones."""
     gauges = {theme: store.tiers.gauge(theme) for theme in {use.fact.theme for use in uses}}
     pinned = {theme: gauge.pinned for theme, gauge in gauges.items()}
@@ -174,7 +174,7 @@ def find_worthy(store: Store, uses: Iterable[FactUse], cooled_keys: set[int]) ->
         fact = use.fact
         is_useful = use.used >= USED_OFTEN and not use.contradicted and fact.type in BINDING_TYPES
         room = PINNED_SHARE * gauges[fact.theme].budget - pinned[fact.theme]
-        if is_useful and fact.id in cooled_keys and fact.chars <= room:
+        if is_useful and fact.id in moved_keys and fact.chars <= room:
             pinned[fact.theme] += fact.chars
             reason = f"{use.used} sessions used it, and pressure cooled it: a start does not give it"
             yield TidyStep("pin", fact, reason, -fact.tokens - LINE_TOKENS)
