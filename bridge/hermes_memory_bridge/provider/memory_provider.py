@@ -109,9 +109,12 @@ class HermesMemory(MemoryProvider):
         """Whether anything of the present session was kept, so that its end is told."""
         self._ahead: PrefetchedRecall | None = None
         self._earlier: PrefetchedRecall | None = None
+        """The last that came, which helps where the bridge lags behind the turns."""
         self._status: list[str] = []
         """The facts an agent is told at its start."""
         self._nearby = HotFactIndex()
+        self._loads = 0
+        """How often the hot facts were requested."""
         self._tell = True
         """Whether the next turn is told it."""
         self._prompt = PromptContents()
@@ -205,9 +208,9 @@ class HermesMemory(MemoryProvider):
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Return what answers the message, if known in time.
 
-        Otherwise the hot facts related to it, and what the last turn related to. What the prompt says already is not
-        repeated: the host's copy of MEMORY.md and USER.md, what was recalled before in this conversation, and the message
-        itself.
+        Otherwise the hot facts related to it, and what the last message with an answer related to. What the prompt says
+        already is not repeated: the host's copy of MEMORY.md and USER.md, what was recalled before in this conversation, and
+        the message itself.
         """
         self._given_count = 0
         if self._settings is None or not self._settings.recall:
@@ -250,10 +253,8 @@ class HermesMemory(MemoryProvider):
     def queue_prefetch(self, query: str, *, session_id: str = "") -> None:
         """Make the recall of a finished turn available for the next one."""
         ahead = self._ahead
-        if ahead is not None and ahead.query == query and ahead.session == self._session:
-            self._earlier = ahead
-        else:
-            self._earlier = self._start_prefetch(query)
+        if ahead is None or ahead.query != query or ahead.session != self._session:
+            self._start_prefetch(query)
         self._load_hot_facts()
 
     @never_raise(None)
@@ -486,9 +487,10 @@ class HermesMemory(MemoryProvider):
         ahead = self._ahead = PrefetchedRecall(query, self._session)
 
         def job(line: BridgeLine) -> None:
-            if self._ahead is ahead or self._earlier is ahead:
+            if self._ahead is ahead:
                 ahead.lines = fetch_recall(line, query, ahead.session)
                 ahead.done.set()
+                self._earlier = ahead
 
         worker.ask(self._theme, job, AHEAD_S, patient=True)
         return ahead
@@ -498,9 +500,12 @@ class HermesMemory(MemoryProvider):
         worker = self._worker
         if worker is None or self._settings is None or not self._settings.recall:
             return
-        session = self._session
+        session, self._loads = self._session, self._loads + 1
+        number = self._loads
 
         def job(line: BridgeLine) -> None:
+            if number != self._loads:  # a later one is queued; a bridge that lags behind the turns would never catch up
+                return
             status, hot = line.calls(
                 [
                     ("memory_status", {"session_id": session}),

@@ -224,6 +224,7 @@ def test_a_session_is_closed_after_its_last_turn(profile: Profile, begin: Begin)
     host("handle_tool_call", args=["memory_search", {"query": "waits for the bridge"}])
     host("on_session_end", args=[[]])
     host("turn", turn=1, user="the last thing said")
+    until(lambda: not host("waiting"), "the turn")  # what an end has no time for waits for the next host
     host("shutdown_all")
     assert profile.turns() == ["the last thing said", "heard"]
     with Store.open(profile.db) as store:
