@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from hermes_memory_themes import Policies, SyncCarrier, ThemeError, ThemePolicy
-from hermes_memory_themes.policy import policy_file_template
 from hermes_memory_themes.team_settings import TeamSettings
 
 
@@ -116,12 +116,11 @@ def test_a_path_that_cannot_be_looked_at_is_refused_by_name(tmp_path: Path) -> N
         Policies.load(file)
 
 
-def test_the_template_is_a_valid_file_that_changes_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "t.toml"
-    file.write_text(policy_file_template())
-    assert Policies.load(file).for_theme("marketing") == ThemePolicy()
-    assert all(f"# {name} = " in policy_file_template() for name in TeamSettings.__dataclass_fields__)
-    assert all(f"# {name} = " in policy_file_template() for name in ThemePolicy.__dataclass_fields__)
+def test_every_setting_is_documented() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    for page, settings in (("themes.md", ThemePolicy), ("team.md", TeamSettings)):
+        text = (docs / page).read_text(encoding="utf-8")
+        assert [name for name in settings.__dataclass_fields__ if not re.search(rf"\b{name}\b", text)] == []
 
 
 def test_the_themes_a_file_names_are_told(tmp_path: Path) -> None:

@@ -163,18 +163,19 @@ def test_stats_of_facts_say_what_each_fact_cost_and_was_good_for(
     columns = ("given", "used", "contradicted", "corrected", "verified")
     assert [tuple(fact[name] for name in columns) for fact in answer["facts"]] == [
         (2, 0, 2, 2, "true"),
-        (2, 0, 0, 0, "changed"),
+        (2, 0, 0, 0, "contradicted"),
         (0, 0, 0, 0, "not cited"),
     ]
     assert answer["facts"][0]["tokens"] > 2 * 10
     assert answer["facts"][2]["verified_at"] is None
     (project,) = answer["projects"]
-    assert (project["facts"], project["given"], project["corrected"], project["changed"]) == (3, 4, 2, 1)
+    assert (project["facts"], project["given"], project["contradicted"], project["corrected"]) == (3, 4, 2, 2)
+    assert project["verified"] == {"true": 1, "contradicted": 1, "not cited": 1}
     assert project["tokens"] == sum(fact["tokens"] for fact in answer["facts"])
     assert len(tell("stats", "--facts", "--project", project["project"])["facts"]) == 3
     assert "not counted: " in ask("stats", "--facts").out
     csv = ask("stats", "--facts", "-o", "csv", "--fields", "given,verified", "--sort", "given").out
-    assert csv.split() == ["given,verified", "2,true", "2,changed", "0,not", "cited"]
+    assert csv.split() == ["given,verified", "2,true", "2,contradicted", "0,not", "cited"]
     assert ask("stats", "--sort", "given").code == 2
 
 

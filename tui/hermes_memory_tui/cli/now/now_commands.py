@@ -48,7 +48,7 @@ USES = Listing(
 )  # fmt: skip
 
 COUNTED = "given used contradicted corrected tokens"
-CHECKED = ("true", "moved", "changed", "missing")
+UNVERIFIED = ("not cited", "unknown")
 
 NOT_COUNTED = (
     "not counted: a rule that is kept without a word of it, what hosts without hooks do, and what a search found (`reads`);"
@@ -196,12 +196,14 @@ def print_uses(settings: CommandSettings, sort: str, project: str | None, scope:
         uses = store.fact_uses.of_facts(store.facts.ids(FactFilter(theme, scopes=scopes, projects=projects)))
         verified_at = format_iso_time(store.clock())
     uses.sort(key=lambda use: -(getattr(use, sort) or 0))
-    checks = {use.fact.uid: FactCitations.check_in_place(use.fact).state for use in uses}
+    states = [FactCitations.check_in_place(use.fact).state if use.fact.cites else UNVERIFIED[0] for use in uses]
     sums: dict[str | None, Counter[str]] = {}
-    for use in uses:
+    verified: dict[str | None, Counter[str]] = {}
+    for use, state in zip(uses, states, strict=True):
         project_sums = sums.setdefault(use.fact.origin.project, Counter(dict.fromkeys(["facts", *COUNTED.split()], 0)))
-        project_sums.update({"facts": 1, checks[use.fact.uid]: 1, **to_members(use, COUNTED)})
-    shown = uses if settings.as_json or settings.is_tabular else uses[:USES_OF_FACTS_SHOWN]
+        project_sums.update({"facts": 1, **to_members(use, COUNTED)})
+        verified.setdefault(use.fact.origin.project, Counter()).update([state])
+    shown = len(uses) if settings.as_json or settings.is_tabular else USES_OF_FACTS_SHOWN
     rows = [
         {
             **to_members(use.fact, "uid theme scope notation reads"),
@@ -209,24 +211,23 @@ def print_uses(settings: CommandSettings, sort: str, project: str | None, scope:
             "tier": use.fact.tier.value,
             **to_members(use, COUNTED),
             "used_at": None if use.used_at is None else format_iso_time(use.used_at),
-            "verified": checks[use.fact.uid],
-            "verified_at": verified_at if checks[use.fact.uid] in CHECKED else None,
+            "verified": state,
+            "verified_at": None if state in UNVERIFIED else verified_at,
         }
-        for use in shown
+        for use, state in zip(uses[:shown], states, strict=False)
     ]
     if settings.as_json:
-        projects_counts = [{"project": name, **counts} for name, counts in sums.items()]
+        projects_counts = [{"project": name, **counts, "verified": verified[name]} for name, counts in sums.items()]
         print_document({"facts": rows, "projects": projects_counts, "note": NOT_COUNTED})
         return
     print_rows(settings, USES, rows)
     if settings.is_tabular:
         return
-    if len(shown) < len(uses):
-        click.echo(f"the first {len(shown)} of {len(uses):,} facts; -o table prints all")
+    if shown < len(uses):
+        click.echo(f"the first {shown} of {len(uses):,} facts; -o table prints all")
     for name, counts in sums.items():
-        print_hanging(
-            f"{to_printable(name or 'no project')}: ", ", ".join(f"{counts[word]:,} {word}" for word in counts)
-        )
+        parts = (", ".join(f"{many:,} {word}" for word, many in part.items()) for part in (counts, verified[name]))
+        print_hanging(f"{to_printable(name or 'no project')}: ", "; cited lines: ".join(parts))
     print_hanging("", NOT_COUNTED)
 
 
