@@ -146,9 +146,9 @@ def find_commands(command: str) -> Iterator[str]:
             yield simple[:LINE_CHARS]
 
 
-def find_added_lines(text: str) -> list[str]:
-    """Return the lines that an edit wrote; of a patch those that it adds."""
-    lines = text[: MOST_LINES * LINE_CHARS].split("\n")[:MOST_LINES]
+def find_added_lines(text: str, most: int = MOST_LINES) -> list[str]:
+    """Return the first lines that an edit wrote; of a patch those that it adds."""
+    lines = text[: most * LINE_CHARS].split("\n")[:most]
     if PATCHED.search(text):
         lines = [line[1:] for line in lines if line.startswith("+")]
     return [line[:LINE_CHARS] for line in lines if line.strip()]

@@ -54,6 +54,18 @@ async def test_what_sessions_did_with_it_is_counted(tmp_path: Path) -> None:
         await until_shown(pilot, "2×, used 1, contradicted 1")
 
 
+async def test_the_guards_of_a_fact_stand_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "C[deploy]: tests first")
+    with Store.open(path, clock=frozen) as store:
+        uid = store.facts.page(FactFilter()).facts[0].uid
+        store.guards.add(uid, "git push*")
+        store.guards.add(uid, "migrations/*", answer="deny")
+    async with inspecting(path, size=(180, 40)) as pilot:
+        await until_shown(pilot, "guard   ask run git push*")
+        await until_shown(pilot, "guard   deny edit migrations/*")
+
+
 async def test_why_a_fact_waits_is_said(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with Store.open(path, clock=frozen) as store:

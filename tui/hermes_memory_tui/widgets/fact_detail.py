@@ -211,6 +211,7 @@ def fact_state_lines(
         labelled_line("reads", format_reads(fact, now)),
         *([] if uses is None else [labelled_value("given", format_uses(uses), 8)]),
         *(reader_line(reader, now) for reader in readers),
+        *(labelled_line("guard", to_printable(line)) for line in (fact.guards or "").splitlines()),
     ]
     if fact.tier is Tier.QUARANTINED:
         lines.insert(1, labelled_line("rule", quarantine_reason(history)))

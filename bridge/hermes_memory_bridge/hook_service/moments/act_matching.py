@@ -11,12 +11,12 @@ from hermes_memory_bridge.hook_service.moments.act_words import (
     find_folder_words,
     find_path_words,
     find_read_paths,
-    find_written_lines,
     is_check,
     split_paths,
 )
 from hermes_memory_bridge.hook_service.prompt_matching import find_readable_facts
 from hermes_memory_bridge.tools.context_tools import to_plain_words
+from hermes_memory_store.conversations.fact_uses import find_added_lines
 from hermes_memory_store.fact_types import FactType
 from hermes_memory_store.find.fact_comparison import find_other_value
 from hermes_memory_store.find.touched_facts import CLAUSE_ENDS, select_theme_lines
@@ -62,7 +62,10 @@ def find_path_facts(store: Store, theme: str, paths: str, folder: str) -> list[F
 
 def find_contradicted(store: Store, theme: str, event: HookEvent) -> list[Fact]:
     """Return the facts that what was written contradicts: it has what they reject, or another number than they have."""
-    text, paths = find_written_lines(event)[:MOST_READ], split_paths(event.subject, event.folder)
+    text, paths = (
+        "\n".join(find_added_lines(event.call[:MOST_READ], MOST_READ)),
+        split_paths(event.subject, event.folder),
+    )
     names = " ".join(f"{path} {path.rpartition('/')[2]}" for path in paths)
     lines = [f"{names} {line}" for line in select_lines(store, theme, text) or [""]]
     facts = find_touched(store, theme, lines, BINDING, to_rejections)

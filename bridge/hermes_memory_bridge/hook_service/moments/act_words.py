@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 
-from hermes_memory_bridge.hook_program.hook_event import HookEvent
 from hermes_memory_store.hosts.command_words import split_commands
 
 MOST_COMMAND, MOST_PATHS = 4_096, 4
@@ -104,13 +103,6 @@ def find_error_lines(text: str) -> str:
     """Return the lines of an output that say what went wrong; the last ones where none does."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Exit code")]
     return "\n".join([line for line in lines if ERROR_LINE.search(line)][:MOST_ERROR_LINES] or lines[-3:])
-
-
-def find_written_lines(event: HookEvent) -> str:
-    """Return what an edit wrote: of a patch the lines that it adds."""
-    lines = event.call.splitlines()
-    is_patch = any(line.startswith(("*** ", "@@ ", "+++ ")) for line in lines)
-    return "\n".join(line[1:] for line in lines if line.startswith("+")) if is_patch else event.call
 
 
 def is_check(command: str) -> bool:
