@@ -370,8 +370,11 @@ def test_verify_needs_no_memory_and_writes_sarif(people: tuple[Person, Person], 
     )
     empty = Person("CI", tmp_path / "empty", ana.clone, ana.call)
     empty.home.mkdir()
-    head = ana.git("rev-parse", "HEAD~1")
-    assert empty.say("repo", "verify", "--base", head, "--sarif", str(tmp_path / "facts.sarif"), code=1)
+    ana.git("branch", "-q", "other", "HEAD~1")
+    assert empty.say("repo", "verify", "--base", "HEAD~1", code=1) == empty.say(
+        "repo", "verify", "--base", "other", code=1
+    )
+    assert empty.say("repo", "verify", "--base", "other", "--sarif", str(tmp_path / "facts.sarif"), code=1)
     log = json.loads((tmp_path / "facts.sarif").read_text())
     assert [*empty.home.iterdir()] == []
     run = log["runs"][0]

@@ -130,7 +130,7 @@ def format_fact_file(fact: Fact, project: str | None) -> str:
 def parse_fact_file(path: str, content: bytes) -> tuple[FactFile | None, list[FileMistake]]:
     """Parse a file; None where it cannot be read as a fact. What is wrong is named with its line."""
     try:
-        lines = content.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n").split("\n")
+        lines = content.decode("utf-8-sig").rstrip("\n").split("\n")
     except UnicodeDecodeError as error:
         return None, [FileMistake(path, content.count(b"\n", 0, error.start) + 1, "this is not UTF-8")]
     mistakes: list[FileMistake] = []
@@ -227,7 +227,7 @@ def read_working_files(root: str) -> dict[str, bytes | str]:
         if content is None or len(content) > MOST_BYTES or not path.endswith(ENDING):
             contents[path] = f"it cannot be read: {problem}" if problem else NO_FACT
         else:
-            contents[path] = content
+            contents[path] = content.replace(b"\r\n", b"\n")
     return contents
 
 
@@ -249,7 +249,7 @@ def read_tree_files(git: BorrowedObjects, commit: str) -> dict[str, bytes | str]
     for path in blobs:
         end = text.index(b"\n", at)
         length = int(text[at:end].split()[-1])
-        contents[path] = text[end + 1 : end + 1 + length]
+        contents[path] = text[end + 1 : end + 1 + length].replace(b"\r\n", b"\n")
         at = end + length + 2
     return contents
 

@@ -72,7 +72,7 @@ def check_repository(
 ) -> list[RepositoryFinding]:
     """Return what is to be said of the facts in a working tree, the gravest first.
 
-    :param base: the branch, tag or commit to compare with; the default branch unless given
+    :param base: the branch, tag or commit from which the present one forked; the default branch unless given
     :param budget: tokens that all facts may take; unless given, the characters of a hot tier
     :raises ArgumentError: there is no such base here
     """
@@ -80,7 +80,8 @@ def check_repository(
     try:
         with borrow_objects(repository.common, sha256=len(head) == 64, deadline=time.monotonic() + READ_S) as git:
             commit = find_base(repository, base)
-            former = read_tree_files(git, commit) if commit else contents
+            fork = git.run("merge-base", commit, head, codes=(0, 1)).decode().strip() if commit and head else commit
+            former = read_tree_files(git, fork or commit) if commit else contents
             foreign = find_foreign(git, repository.common, contents.values())
     except GitFailed as error:
         reason = f"{base or 'the default branch'} cannot be read here ({error}); a shallow clone may lack it"
@@ -103,17 +104,17 @@ def check_repository(
 
 
 def find_base(repository: Repository, name: str | None) -> str | None:
-    """Return the commit to compare with; None where the repository has only one branch without a commit."""
+    """Return the commit to compare with, `main~2` or the like; None where the default branch has no commit."""
     if name is None:
         default = find_default_branch(repository)
         return (default and read_branch_tip(repository, default)) or None
-    refs = (f"refs/{place}/{name}" for place in ("heads", "remotes", "remotes/origin", "tags"))
-    commit = next(filter(None, (read_ref(repository, ref) for ref in refs)), name)
+    base, steps = re.fullmatch(r"(.*?)((?:[~^]\d*)*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
+    refs = (f"refs/{place}/{base}" for place in ("heads", "remotes", "remotes/origin", "tags"))
+    head = read_head(repository)[1] if base == "HEAD" else None
+    commit = head or next(filter(None, (read_ref(repository, ref) for ref in refs)), base)
     if not re.fullmatch(r"[0-9a-f]{7,64}", commit):
-        raise ArgumentError(
-            f"{name!r} is no branch, tag or commit here; fetch it first, or name another with --base", name
-        )
-    return commit
+        raise ArgumentError(f"{name!r} is no branch, tag or commit here; fetch it first, or name another", name)
+    return commit + steps
 
 
 def check_file(root: str, file: FactFile) -> list[RepositoryFinding]:

@@ -208,7 +208,8 @@ class RepositoryFacts:
         here = store.facts.by_uids([file.uid for file in committed.files])
         purged = store.facts.find_purged([file.uid for file in committed.files])
         for file in (file for file in committed.files if file.uid not in purged):
-            fact, rule, notation = here.get(file.uid), find_waiting_reason(file), file.notation
+            fact, notation = here.get(file.uid), file.notation
+            rule = None if fact and fact.content == notation.content else find_waiting_reason(file)
             is_asked = not plan.is_agreed or (is_asked_again(file) and not agreed)
             branch = fact.origin.branch if fact and fact.origin.file == file.path else None
             if branch and fact and fact.origin.commit and file.branch == committed.default != branch:

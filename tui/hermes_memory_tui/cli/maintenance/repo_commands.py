@@ -164,7 +164,11 @@ def print_pulled(settings: CommandSettings, plan: PullPlan, more: dict[str, obje
 
 
 @repo_command.command("verify")
-@click.option("--base", metavar="REF", help="Compare with this branch, tag or commit.  [default: the default branch]")
+@click.option(
+    "--base",
+    metavar="REF",
+    help="Compare with where this branch, tag or commit forked off.  [default: the default branch]",
+)
 @click.option(
     "--sarif", type=click.Path(dir_okay=False, path_type=Path), help="Also write the findings as SARIF 2.1.0."
 )
