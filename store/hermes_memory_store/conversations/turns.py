@@ -52,6 +52,7 @@ from hermes_memory_store.find.query_terms import (
     to_query_terms,
 )
 from hermes_memory_store.find.ranking import (
+    LIKELY,
     NEIGHBOUR_SHARE,
     Candidate,
     TurnRanking,
@@ -782,7 +783,7 @@ def to_turn_filter(
 
 def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: int) -> dict[int, float]:
     """Return the best of these and their neighbours, which need not share a word: an answer follows its question."""
-    best = best_keys(spread_scores(scores))[:most]
+    best = best_keys(spread_scores(scores, LIKELY * most))[:most]
     beside = {key + step for key in best for step in (*NEIGHBOUR_SHARE, *(-distance for distance in NEIGHBOUR_SHARE))}
     return spread_scores({key: scores.get(key, 0.0) for key in {*best, *beside} if low <= key <= high})
 

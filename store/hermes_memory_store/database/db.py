@@ -19,6 +19,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.database import driver, store_version, write_ahead_log
 from hermes_memory_store.database.index_health import (
+    SQLITE_FAILURES,
     StoreConnection,
     disable_indexes,
     find_damaged_indexes,
@@ -117,8 +118,12 @@ class Db:
         self._before_commit.append(step)
 
     def rows(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
-        with self.lock, translate_sqlite_errors(self.path):
-            return self.retry(lambda: self.conn.execute(sql, args).fetchall())
+        with self.lock:
+            try:
+                return self.conn.execute(sql, args).fetchall()
+            except (*SQLITE_FAILURES, UnicodeEncodeError):  # mostly a lock, for which `retry` waits
+                with translate_sqlite_errors(self.path):
+                    return self.retry(lambda: self.conn.execute(sql, args).fetchall())
 
     def state(self) -> tuple[int, int]:
         """Return what every change of the store, of whatever connection, changes."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from hermes_memory_store.clock import parse_moment
@@ -87,6 +87,13 @@ def parse_query(line: str, *, theme: str | None = None, now: Millis) -> Query:
     """
     if not isinstance(line, str):
         raise QueryError("a search is a line of text", line)
+    *texts, filters = split_pieces(line)
+    return Query(*texts, filter=to_fact_filter(filters, theme, now))
+
+
+@lru_cache(maxsize=64)
+def split_pieces(line: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], dict[str, list[str]]]:
+    """Return the words, phrases and excluded texts of a line, and the values of its filters; one question parses it often."""
     words: list[str] = []
     phrases: list[str] = []
     excluded: list[str] = []
@@ -101,11 +108,11 @@ def parse_query(line: str, *, theme: str | None = None, now: Millis) -> Query:
             phrases.append(piece["phrase"].strip())
         else:
             words.append(piece["word"])
-    return Query(
-        words=tuple(words[:MAX_WORDS]),
-        phrases=tuple([phrase for phrase in phrases if phrase][:MAX_WORDS]),
-        excluded=tuple([text for text in excluded if text][:MAX_WORDS]),
-        filter=to_fact_filter(filters, theme, now),
+    return (
+        tuple(words[:MAX_WORDS]),
+        tuple([phrase for phrase in phrases if phrase][:MAX_WORDS]),
+        tuple([text for text in excluded if text][:MAX_WORDS]),
+        filters,
     )
 
 

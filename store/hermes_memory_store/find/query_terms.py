@@ -9,8 +9,9 @@ from functools import lru_cache
 from itertools import islice
 
 from hermes_memory_store.find.vocabulary import Vocabulary
+from hermes_memory_store.language.asked_times import has_time_expression
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
-from hermes_memory_store.language.stop_words import is_stop_word, stop_forms
+from hermes_memory_store.language.stop_words import common_terms, is_stop_word, stop_forms
 from hermes_memory_store.language.synonyms import (
     find_phrases,
     find_synonyms,
@@ -166,6 +167,14 @@ class QueryTerms:
 
 
 def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Sequence[str]) -> QueryTerms:
+    """Return the terms of a query, to which more may be added: facts, turns and the gate each ask for them."""
+    look = read_query_terms(tuple(words), tuple(phrases), tuple(excluded))
+    copies = [QueryTerm(word.text, {**word.terms}, {**word.phrases}, is_plain=word.is_plain) for word in look.words]
+    return QueryTerms(copies, look.phrases, look.excluded, look.question, look.runs, look.languages)
+
+
+@lru_cache(maxsize=64)
+def read_query_terms(words: tuple[str, ...], phrases: tuple[str, ...], excluded: tuple[str, ...]) -> QueryTerms:
     line = fold_accents(_ELISION.sub(" ", " ".join(words)))
     runs = split_runs(line)
     languages = detect_languages(runs)
@@ -293,6 +302,8 @@ def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
     """Also match what was probably meant by a word that nothing has."""
     if not word.is_plain or not is_correctable(word.text) or known_members(word.terms):
         return
+    if has_time_expression(word.text) or not common_terms().isdisjoint(word.terms):
+        return  # written as it is meant: the index has no such word
     for term in find_corrections(word.text, vocabulary.walk, vocabulary.among):
         word.add((term,), MEANT)
     for term in find_corrections(word.text, members_beginning_with, known_members):

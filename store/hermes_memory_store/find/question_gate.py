@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from hermes_memory_store.find.query_terms import MEANT, QueryTerms, add_synonyms, to_query_terms
 from hermes_memory_store.find.ranking import TermMatches, text_terms
@@ -25,10 +25,10 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
         return True
     words = range(len(look.words))  # what several of them mean comes behind them
     add_synonyms(look)
-    pairs = [(text_terms(target), text_terms(content)) for target, content in texts]
-    if has_enough(look, words, pairs):
+    texts = [*texts]
+    if has_enough(look, words, texts):
         return True
-    known = {term for pair in pairs for terms in pair for term in terms}
+    known = {term for pair in texts for text in pair for term in text_terms(text)}
 
     def find_beginnings(start: str) -> list[str]:
         return [term for term in known if term.startswith(start)]
@@ -40,19 +40,20 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
         if known.isdisjoint(word.terms) and is_correctable(word.text):
             for term in find_corrections(word.text, find_beginnings, find_known):
                 word.add((term,), MEANT)
-    return has_enough(look, words, pairs)
+    return has_enough(look, words, texts)
 
 
-def has_enough(look: QueryTerms, words: range, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> bool:
-    """Check whether one of some targets and contents, by their terms, has enough of a question.
+def has_enough(look: QueryTerms, words: range, texts: Iterable[tuple[str, str]]) -> bool:
+    """Check whether one of some targets and contents has enough of a question.
 
     :param words: places of those that it must not lack
     """
     matches = TermMatches(look.words)
     weights = [COMMON if is_common_word(word) else 1.0 for word in look.words]
-    for target, content in pairs:
-        named = {at for at, _ in matches.of(target)}
-        shared = named.union(at for at, _ in matches.of(content))
+    for text, content in texts:
+        target = text_terms(text) if text else ()
+        named = {at for at, _ in matches.of(target)} if target else set[int]()
+        shared = named.union(at for at, _ in matches.of(text_terms(content)))
         touch = sum(weights[at] for at in shared) + IN_TARGET * sum(weights[at] for at in named)
         absent = min(MOST_ABSENT, sum(weights[at] for at in words if at not in shared))
         if touch - ABSENT * absent >= LEAST_TOUCH or (target and all(term in matches.known for term in target)):

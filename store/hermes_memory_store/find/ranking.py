@@ -35,6 +35,9 @@ RECENCY = 0.1
 SATURATION, LENGTH = 1.2, 0.4
 """BM25's k1 and b, for facts of a sentence."""
 
+LIKELY = 8
+"""Of so many for each that is ranked it is looked at what their neighbours lend."""
+
 NEIGHBOUR_SHARE = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
 together is about the same thing."""
@@ -270,15 +273,16 @@ def add_session_scores(
     return sorted(candidates, key=to_rank)
 
 
-def spread_scores(scores: Mapping[int, float]) -> dict[int, float]:
-    """Add the scores lent by neighbours by number, before their text is known."""
+def spread_scores(scores: Mapping[int, float], most: int | None = None) -> dict[int, float]:
+    """Add the scores lent by neighbours by number, before their text is known. :param most: best by themselves; else all"""
     near, far = NEIGHBOUR_SHARE.values()
     score = scores.get
+    likely = scores if most is None else sorted(scores, key=scores.__getitem__, reverse=True)[:most]
     return {
-        key: own
+        key: score(key, 0.0)
         + near * (score(key - 1, 0.0) + score(key + 1, 0.0))
         + far * (score(key - 2, 0.0) + score(key + 2, 0.0))
-        for key, own in scores.items()
+        for key in likely
     }
 
 

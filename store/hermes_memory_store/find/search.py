@@ -40,6 +40,7 @@ from hermes_memory_store.find.query_terms import (
     to_query_terms,
 )
 from hermes_memory_store.find.ranking import (
+    LIKELY,
     Candidate,
     best_keys,
     inverse_document_frequency,
@@ -344,10 +345,11 @@ class Search:
                 postings[at] = self._postings(look, word.expression(), within)
         self._add_near_hits(look, postings, within)
         whole = [*(candidate.id for candidate in exact), *self._find_phrases(look, within)]
-        best = best_keys(spread_scores(dict.fromkeys(whole, 0.0) | sum_scores(postings)))
+        scores = dict.fromkeys(whole, 0.0) | sum_scores(postings)
+        best = best_keys(spread_scores(scores, LIKELY * most))
         candidates = self._candidates(best[:most], within)
         ranked = rank_question(candidates, look, [hits.rarity for hits in postings], question)
-        return ranked, len(best) <= most and not any(hits.cut for hits in postings)
+        return ranked, len(scores) <= most and not any(hits.cut for hits in postings)
 
     def _newest(self, look: QueryTerms, within: Within, most: int) -> tuple[list[Candidate], bool]:
         required = look.match_expression(look.words)

@@ -38,6 +38,7 @@ def load_time_words() -> TimeWords:
     return TimeWords(months, frozenset(times | (months.keys() - {"may"})), when)
 
 
+@lru_cache(maxsize=64)
 def is_asking_when(question: str) -> bool:
     return load_time_words().when.search(fold_accents(question)) is not None
 
@@ -51,6 +52,7 @@ def has_time_expression(text: str) -> bool:
     )
 
 
+@lru_cache(maxsize=64)
 def find_months(text: str) -> frozenset[Month]:
     """Find the months (and years) a text names: `in May 2023` is May of that year, `in May` that of any year."""
     words, numbers = split_runs(text), load_time_words().months
