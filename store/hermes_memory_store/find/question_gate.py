@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
-from hermes_memory_store.find.query_terms import MEANT, QueryTerms, add_synonyms, to_query_terms
+from hermes_memory_store.find.query_terms import MEANT, QueryTerms, add_synonyms, add_word_forms, to_query_terms
 from hermes_memory_store.find.ranking import TermMatches, text_terms
 from hermes_memory_store.find.touched_facts import is_common_word
+from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.typos import find_corrections, is_correctable
 
 COMMON, IN_TARGET, ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 0.5, 0.3, 2.0, 0.26
@@ -26,21 +27,28 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
     words = range(len(look.words))  # what several of them mean comes behind them
     add_synonyms(look)
     texts = [*texts]
-    if has_enough(look, words, texts):
+    if not look.languages and has_enough(look, words, texts):
         return True
-    known = {term for pair in texts for text in pair for term in text_terms(text)}
-
-    def find_beginnings(start: str) -> list[str]:
-        return [term for term in known if term.startswith(start)]
-
-    def find_known(terms: Iterable[str]) -> list[str]:
-        return [term for term in terms if term in known]
-
+    known = TextTerms(texts)
+    add_word_forms(look, known, ())
     for word in look.words:
-        if known.isdisjoint(word.terms) and is_correctable(word.text):
-            for term in find_corrections(word.text, find_beginnings, find_known):
+        if known.terms.isdisjoint(word.terms) and is_correctable(word.text):
+            for term in find_corrections(word.text, known.walk, known.among):
                 word.add((term,), MEANT)
     return has_enough(look, words, texts)
+
+
+class TextTerms(Vocabulary):
+    """The terms of a few texts, in place of those of an index."""
+
+    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
+        self.terms = {term for pair in texts for text in pair for term in text_terms(text)}
+
+    def walk(self, start: str) -> Iterator[str]:
+        return iter(sorted(term for term in self.terms if term.startswith(start)))
+
+    def among(self, terms: Collection[str]) -> list[str]:
+        return [term for term in terms if term in self.terms]
 
 
 def has_enough(look: QueryTerms, words: range, texts: Iterable[tuple[str, str]]) -> bool:
