@@ -17,7 +17,7 @@ from hermes_memory_store.context.packing import LINE_TOKENS
 from hermes_memory_store.context.start_choice import is_critical
 from hermes_memory_store.conversations.fact_uses import FactUse
 from hermes_memory_store.fact_types import FactType
-from hermes_memory_store.find.fact_comparison import CAMEL, NUMBER, compare_lines, find_terms
+from hermes_memory_store.find.fact_comparison import NUMBER, compare_lines, find_terms
 from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.language.stop_words import stop_terms
@@ -25,6 +25,7 @@ from hermes_memory_store.language.tokenizer import split_runs
 from hermes_memory_store.memory.near_duplicates import fold_word, unmatched_words, words_of
 from hermes_memory_store.model import LIVE_TIERS, Fact, FactFilter, Tier
 from hermes_memory_store.places.citations import read_cited_file
+from hermes_memory_store.places.cited_values import CAMEL
 from hermes_memory_store.places.git_files import find_repository, read_head
 from hermes_memory_store.projects.borrowed_objects import GitFailed, borrow_objects
 from hermes_memory_store.store import Store
@@ -51,6 +52,9 @@ PINNED_SHARE = 0.5
 
 CITED_S, MOST_CITING = 20.0, 200
 """How long Git may look for values in a repository, and of how many facts."""
+
+PLAIN_WORDS = 6
+"""A fact of more words says more than a value: half of them must stand in the line, too."""
 
 MOST_PLACES, MOST_HITS, SHOWN_CHARS = 3, 400, 60
 """Lines that say a value, of which one can be chosen; lines that have it; characters of one that a reason shows."""
@@ -84,21 +88,18 @@ def plan_tidying(store: Store, chosen: FactFilter) -> list[TidyStep]:
     :param chosen: its tiers mean nothing
     :raises UnknownTheme: UnknownScope, QueryError
     """
-    hot_first = sorted(
-        store.fact_uses.of_facts(store.facts.ids(replace(chosen, tiers=LIVE_TIERS))),
-        key=lambda use: (use.fact.tier is not Tier.HOT, -use.fact.updated_at),
-    )
-    steps = {step.fact.uid: step for step in find_merges(store, [use.fact for use in hot_first])}
+    uses = store.fact_uses.of_facts(store.facts.ids(replace(chosen, tiers=LIVE_TIERS)))
+    uses.sort(key=lambda use: (use.fact.tier is not Tier.HOT, -use.fact.updated_at))
+    steps = {step.fact.uid: step for step in find_merges(store, [use.fact for use in uses])}
     survivors = {step.value for step in steps.values()}
-    rest = [use for use in hot_first if use.fact.uid not in steps and use.fact.uid not in survivors]
     for step in (
-        *find_worthless(rest, store.clock()),
-        *find_forgotten(store, rest),
-        *find_worthy(store, rest, set(store.facts.ids(chosen.moved_out_by_pressure()))),
-        *find_citable(use.fact for use in hot_first if use.fact.uid not in steps),
-        *find_purgeable(store, replace(chosen, tiers=frozenset({Tier.ARCHIVED}))),
+        *find_worthless(uses, store.clock()),
+        *find_forgotten(store, chosen),
+        *find_worthy(store, uses, set(store.facts.ids(chosen.moved_out_by_pressure()))),
+        *find_citable(use.fact for use in uses),
     ):
-        steps.setdefault(step.fact.uid, step)
+        if step.action == "cite" or step.fact.uid not in survivors:
+            steps.setdefault(step.fact.uid, step)
     return sorted(steps.values(), key=lambda step: (TIDY_ACTIONS.index(step.action), -step.tokens, step.fact.id))
 
 
@@ -130,13 +131,12 @@ def count_saved(fact: Fact) -> int:
 
 
 def is_marked(fact: Fact) -> bool:
+    """Check whether somebody marked a fact, so that it stays."""
     return bool(fact.pinned or fact.guards or is_critical(fact.target, fact.content))
 
 
-def is_left_since(fact: Fact, at: int) -> bool:
-    """Check whether nobody changed, found or was given a fact since then, and it may go."""
-    is_kept = is_marked(fact) or fact.type is FactType.CONSTRAINT
-    return not is_kept and max(fact.updated_at, fact.read_at or 0) < at
+def may_go(fact: Fact) -> bool:
+    return fact.type is not FactType.CONSTRAINT and not is_marked(fact)
 
 
 def find_worthless(uses: Sequence[FactUse], now: int) -> Iterator[TidyStep]:
@@ -144,7 +144,7 @@ def find_worthless(uses: Sequence[FactUse], now: int) -> Iterator[TidyStep]:
     counted_themes = {use.fact.theme for use in uses if use.used}
     for use in uses:
         fact, saved = use.fact, count_saved(use.fact)
-        if is_marked(fact) or fact.type is FactType.CONSTRAINT or fact.updated_at > now - UNTOUCHED_DAYS * DAY_MS:
+        if not may_go(fact) or fact.updated_at > now - UNTOUCHED_DAYS * DAY_MS:
             continue
         if use.contradicted >= max(CONTRADICTED_OFTEN, 2 * use.used):
             reason = f"acts of {use.contradicted} sessions contradicted it, {use.used or 'none'} used it"
@@ -156,35 +156,29 @@ def find_worthless(uses: Sequence[FactUse], now: int) -> Iterator[TidyStep]:
             yield TidyStep("cool", fact, f"{fact.type.word} since {format_iso_time(fact.updated_at)[:10]}", saved)
 
 
-def find_forgotten(store: Store, uses: Iterable[FactUse]) -> Iterator[TidyStep]:
-    """Yield cold facts that nobody changed, found or was given for long, where the store is older than that."""
-    before = store.clock() - FORGOTTEN_DAYS * DAY_MS
-    began = store.db.value("SELECT at FROM journal ORDER BY seq LIMIT 1") or before
-    for fact in (use.fact for use in uses) if began < before else ():
-        if fact.tier is Tier.COLD and not fact.cites and is_left_since(fact, before):
-            last = format_iso_time(max(fact.updated_at, fact.read_at or 0))[:10]
-            yield TidyStep("archive", fact, f"nobody changed it, found it or was given it since {last}")
+def find_forgotten(store: Store, chosen: FactFilter) -> Iterator[TidyStep]:
+    """Yield cold and archived facts that nobody changed, found or was given for long, where the store is older than that."""
+    began = store.db.value("SELECT at FROM journal ORDER BY seq LIMIT 1") or store.clock()
+    for tier, action, days in ((Tier.COLD, "archive", FORGOTTEN_DAYS), (Tier.ARCHIVED, PURGE, ARCHIVED_DAYS)):
+        before = store.clock() - days * DAY_MS
+        for fact in store.facts.by_ids(store.facts.ids(replace(chosen, tiers=frozenset({tier})))):
+            last = max(fact.updated_at, fact.read_at or 0)
+            if began < before and last < before and may_go(fact) and not fact.cites:
+                day = format_iso_time(last)[:10]
+                yield TidyStep(action, fact, f"{tier}, and nobody changed it, found it or was given it since {day}")
 
 
 def find_worthy(store: Store, uses: Iterable[FactUse], moved_keys: set[int]) -> Iterator[TidyStep]:
     """Yield facts that sessions use although pressure cooled them, as far as there is room for pinned ones."""
-    gauges = {theme: store.tiers.gauge(theme) for theme in {use.fact.theme for use in uses}}
-    pinned = {theme: gauge.pinned for theme, gauge in gauges.items()}
+    gauges = [store.tiers.gauge(theme) for theme in {use.fact.theme for use in uses}]
+    room = {gauge.theme: PINNED_SHARE * gauge.budget - gauge.pinned for gauge in gauges}
     for use in sorted(uses, key=lambda use: -use.used):
         fact = use.fact
         is_useful = use.used >= USED_OFTEN and not use.contradicted and fact.type in BINDING_TYPES
-        room = PINNED_SHARE * gauges[fact.theme].budget - pinned[fact.theme]
-        if is_useful and fact.id in moved_keys and fact.chars <= room:
-            pinned[fact.theme] += fact.chars
+        if is_useful and fact.id in moved_keys and fact.chars <= room[fact.theme]:
+            room[fact.theme] -= fact.chars
             reason = f"{use.used} sessions used it, and pressure cooled it: a start does not give it"
             yield TidyStep("pin", fact, reason, -fact.tokens - LINE_TOKENS)
-
-
-def find_purgeable(store: Store, chosen: FactFilter) -> Iterator[TidyStep]:
-    before = store.clock() - ARCHIVED_DAYS * DAY_MS
-    for fact in store.facts.by_ids(store.facts.ids(chosen)):
-        if is_left_since(fact, before):
-            yield TidyStep(PURGE, fact, f"archived and untouched since {format_iso_time(fact.updated_at)[:10]}")
 
 
 def find_citable(facts: Iterable[Fact]) -> Iterator[TidyStep]:
@@ -239,9 +233,10 @@ def gives_value(fact: Fact, path: str, line: str) -> bool:
     if NEVER_CITED.search(path) or (is_secondary(path) and not NUMBER.search(fact.content)):
         return False
     outcome, terms = compare_lines(fact, path, [line]), find_terms(CAMEL.sub(" ", line))
-    target = find_terms(CAMEL.sub(" ", fact.target))
+    target, content = (find_terms(CAMEL.sub(" ", text)) for text in (fact.target, fact.content))
     is_about = target <= terms | find_terms(path) and not terms.isdisjoint(text_terms(fact.target)[-1:])
-    return outcome == "agrees" or (is_about and outcome != "contradicts")
+    is_most = len(content) <= PLAIN_WORDS or 2 * len(content & terms) >= len(content)
+    return is_most and (outcome == "agrees" or (is_about and outcome != "contradicts"))
 
 
 def is_secondary(path: str) -> bool:

@@ -131,12 +131,11 @@ def tidy_command(
 ) -> None:
     """Propose what to merge, archive, cool, pin or cite, each with the reason and the tokens that a start saves.
 
-    A constraint is only merged into one that says all of it. All is done as one change, which one undo takes back. What may be
+    A constraint is only merged into one that says the same. All is done as one change, which one undo takes back. What may be
     purged is only listed: no undo takes that back, so `purge` does it. Without a terminal nothing is done but with --apply.
     """
-    from hermes_memory_tui.basket.basket_run import (
-        apply_basket,
-    )  # here, since help loads this module, and they the inspector
+    # Here, since help loads this module, and they the inspector.
+    from hermes_memory_tui.basket.basket_run import apply_basket
     from hermes_memory_tui.basket.pending_changes import to_pending
 
     with settings.store() as store:
