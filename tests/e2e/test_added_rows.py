@@ -28,8 +28,8 @@ ATTRIBUTE = (
     ),
     (
         "store/hermes_memory_store/items/kinds.py",
-        '        Attribute("cites", default=None, is_optional=True, is_local=True, phrase="what it cites"),\n',
-        '        Attribute("cites", default=None, is_optional=True, is_local=True, phrase="what it cites"),\n'
+        '        Attribute("cites", default=None, is_optional=True, is_untold=True, phrase="what it cites"),\n',
+        '        Attribute("cites", default=None, is_optional=True, is_untold=True, phrase="what it cites"),\n'
         '        Attribute("note", default=None, is_optional=True),\n',
     ),
     (

@@ -249,6 +249,25 @@ def test_a_team_has_a_member_of_the_other_version(
         exchange((old, HERE), places, **named)
 
 
+CITE = """
+import sys
+from hermes_memory_store.model import FactFilter
+from hermes_memory_store.places.citations import cite_other
+from hermes_memory_store.store import Store
+with Store.open(sys.argv[1]) as store:
+    fact = store.facts.page(FactFilter(theme=sys.argv[2])).facts[0]
+    store.citations.add(fact.uid, [cite_other("url", "https://example.org/a")])
+    print(fact.uid)
+"""
+
+CITED = """
+import sys
+from hermes_memory_store.store import Store
+with Store.open(sys.argv[1], read_only=True) as store:
+    print(*(check.fact.uid for check in store.citations.check_newest()))
+"""
+
+
 def test_a_folder_is_shared_with_the_other_version(old: Version, tmp_path: Path) -> None:
     places, folder = homes(tmp_path, 'sync = "folder"'), tmp_path / "shared"
     folder.mkdir()
@@ -259,3 +278,12 @@ def test_a_folder_is_shared_with_the_other_version(old: Version, tmp_path: Path)
         code = json.loads(shown)["code"]
         HERE.run(places[1], *share, "join", str(folder), THEME, "--db", str(places[1] / "memory.db"), given=code + "\n")
         exchange(versions, places)
+        cited = HERE.run(places[1], "-c", CITE, str(places[1] / "memory.db"), THEME).strip()
+        log = ("-m", "hermes_memory_tui", "log", "--json", "--db", str(places[0] / "memory.db"))
+        before = (old.list_contents(places[0], THEME), len(json.loads(old.run(places[0], *log))["changes"]))
+        for version, home in zip(versions, places, strict=True):
+            for _ in range(2):
+                version.run(home, "-m", "hermes_memory_bridge", "sync", "now", "--db", str(home / "memory.db"))
+        after = (old.list_contents(places[0], THEME), len(json.loads(old.run(places[0], *log))["changes"]))
+        assert after == before, "a member of 0.4.1 sees no change of the fact"
+        assert cited in HERE.run(places[1], "-c", CITED, str(places[1] / "memory.db"), THEME)

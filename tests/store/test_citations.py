@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import ArgumentError, ImportFileError
+from hermes_memory_store.files.export_import import export_jsonl, export_spec, import_file
+from hermes_memory_store.files.jsonl_format import parse_jsonl_line
 from hermes_memory_store.model import Millis, Origin, Way
 from hermes_memory_store.places.citations import (
     MOST_BYTES,
@@ -24,12 +27,14 @@ from hermes_memory_store.places.citations import (
     find_stale,
     format_citations,
     format_suffix,
+    is_portable_citing,
     parse_citations,
     split_suffix,
 )
 from hermes_memory_store.places.cited_values import FactWords, OtherValue
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.store import Store
+from tests.store.team import THEME, Server, converge, joining_members, load_team_policies, shown
 
 BODY = """import os
 
@@ -317,3 +322,74 @@ def test_suffix_written_by_hand_is_read() -> None:
     line = 'V[db.port]: 5433 in @home @src/db.py:12-20 @"my notes.md:3"'
     assert split_suffix(line) == ("V[db.port]: 5433 in @home", ("src/db.py:12-20", "my notes.md:3"))
     assert split_suffix('V[a]: b @"\\q:1"')[1] == ()
+
+
+def test_citations_go_to_teammates_and_into_files_and_come_back(root: Path, tmp_path: Path) -> None:
+    words = FactWords("db.port", "5432")
+    citing = [
+        cite_lines(str(root), "db.py:4-6", "a" * 40, 1_777_800_000_000, words),
+        cite_other("url", "https://a.example/b"),
+    ]
+    server = Server()
+    with joining_members(tmp_path, load_team_policies(tmp_path)) as join:
+        one, two = join(), join()
+        fact = one.store.facts.write(THEME, "V[db.port]: 5432").fact
+        converge([one, two], server)
+        changed = one.store.citations.add(fact.uid, citing)
+        converge([one, two], server)
+        assert two.store.facts.get(fact.uid).cites == format_citations(citing)
+        assert two.store.sync.standing.conflicts() == []
+        one.store.undo.changes(changed.seqs)
+        two.store.facts.pin(fact.uid)
+        converge([one, two], server)
+        assert [member.store.facts.get(fact.uid).cites for member in (one, two)] in (
+            [None] * 2,
+            [format_citations(citing)] * 2,
+        )
+        assert shown(one.store) == shown(two.store)
+        one.store.citations.add(fact.uid, citing)
+        lines = [*export_jsonl(one.store, THEME)]
+        assert [*export_spec(one.store, THEME, with_citations=True)][-1] == "V[db.port]: 5432 @db.py:4-6"
+    (tmp_path / "facts.jsonl").write_text("\n".join(lines))
+    with Store.open(tmp_path / "other.db") as other:
+        import_file(other, tmp_path / "facts.jsonl", theme="ops")
+        assert other.facts.get(fact.uid).cites == format_citations(citing)
+
+
+ODD_CITINGS = [
+    {"lines": "/etc/passwd:1", "marks": [1, 2, 3]},
+    {"lines": "../other/a.py:1", "marks": [1, 2, 3]},
+    {"lines": "a/../../b.py:1", "marks": [1, 2, 3]},
+    {"lines": ".git/config:1", "marks": [1, 2, 3]},
+    {"lines": "a.py:9-3", "marks": [1, 2, 3]},
+    {"lines": "a.py:1-9999999", "marks": [1, 2, 3]},
+    {"lines": "a\u202e.py:1", "marks": [1, 2, 3]},
+    {"lines": "a\n.py:1", "marks": [1, 2, 3]},
+    {"lines": "a.py:1", "marks": [1, 2, 3], "in": "x" * 2_000},
+    {"lines": "a.py:1", "marks": [1, 2, 3], "says": [["\u202e", 1]]},
+    {"command": "make\u0000lint"},
+    {"command": "make", "output": "x" * 999},
+    {"url": "file:///etc/passwd"},
+    {"commit": "HEAD"},
+    "no object",
+]
+
+
+@pytest.mark.parametrize(
+    "odd", [json.dumps([odd]) for odd in ODD_CITINGS] + ["{", "[" * 9_999, 3, json.dumps([{}] * 9)]
+)
+def test_what_a_teammate_cites_is_refused_where_it_leads_out_or_is_no_citation(
+    odd: object, root: Path, tmp_path: Path
+) -> None:
+    good = format_citations([cite_lines(str(root), "db.py:4-6")])
+    later = json.dumps([{"ticket": "A-1", "note": "of a later program"}])
+    assert is_portable_citing(good)
+    assert is_portable_citing(later)
+    assert not is_portable_citing(odd)
+    with Store.open(tmp_path / "m.db") as store:
+        fact = store.facts.write("ops", "V[db.port]: 5432").fact
+        store.citations.add(fact.uid, parse_citations(good))
+        (line,) = [line for line in export_jsonl(store, "ops") if line.startswith('{"kind":"fact"')]
+    document = json.loads(line) | {"cites": odd}
+    with pytest.raises(ImportFileError, match="cites"):
+        parse_jsonl_line(json.dumps(document), 400)

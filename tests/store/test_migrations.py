@@ -45,6 +45,7 @@ TRIGGERS = {
     6: "sync_masked_purged",
     7: "sync_origins_purged",
     8: "rules_files_changed rules_files_deleted host_turns_erased",
+    14: "facts_sync_cited",
 }
 """The triggers that a version added to tables of earlier ones, and its own that outlive their tables."""
 

@@ -42,6 +42,7 @@ from hermes_memory_store.model import (
     format_notation,
 )
 from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.places.citations import format_suffix, parse_citations
 from hermes_memory_store.store import Store
 
 TITLE = "# MEMORY_SPEC v1.0"
@@ -66,7 +67,7 @@ STANDS_HERE = f"""
 """
 
 CHUNK = f"""
-    SELECT id, target, content FROM facts
+    SELECT id, target, content, cites FROM facts
     WHERE scope_id = ? AND type = ? AND tier IN ({{}}) AND id > ? AND NOT ({IS_PROPOSED})
     ORDER BY id LIMIT 2000
 """
@@ -102,7 +103,12 @@ class ImportReport:
 
 
 def export_spec(
-    store: Store, theme: str, *, scope: str | None = None, tiers: Collection[Tier] = LIVE_TIERS
+    store: Store,
+    theme: str,
+    *,
+    scope: str | None = None,
+    tiers: Collection[Tier] = LIVE_TIERS,
+    with_citations: bool = False,
 ) -> Iterator[str]:
     """Yield a theme as MEMORY_SPEC lines, facts without a scope first, then scope by scope.
 
@@ -114,12 +120,13 @@ def export_spec(
     V[port]: 5432
 
     :param scope: only this scope
+    :param with_citations: name the lines that a fact cites behind it: `@src/db.py:12-20`
     :raises UnknownTheme: UnknownScope, at once and not at the first line
     """
     theme = store.names.theme_name(store.names.theme(theme))
     if scope is not None:
         store.names.scope(theme, scope)
-    return theme_spec_lines(store, theme, scope, tiers)
+    return theme_spec_lines(store, theme, scope, tiers, with_citations=with_citations)
 
 
 def export_jsonl(
@@ -339,7 +346,9 @@ def read_import_lines(file: Path, report: ImportReport) -> Iterator[tuple[int, s
             yield number, text.strip(" \t\r\n"), done
 
 
-def theme_spec_lines(store: Store, theme: str, scope: str | None, tiers: Collection[Tier]) -> Iterator[str]:
+def theme_spec_lines(
+    store: Store, theme: str, scope: str | None, tiers: Collection[Tier], *, with_citations: bool
+) -> Iterator[str]:
     """Yield the lines of `export_spec`, from a connection of their own, in an order in which they can be written again."""
     sql = CHUNK.format(", ".join("?" * len(tiers)))
     with store.reader() as reader, reader.db.snapshot():
@@ -354,11 +363,12 @@ def theme_spec_lines(store: Store, theme: str, scope: str | None, tiers: Collect
             is_closed = key.status == ScopeStatus.CLOSED
             for kind in (*OLDER_FIRST, FactType.DONE) if is_closed else (FactType.DONE, *OLDER_FIRST):
                 args = (key.id, kind.value, *(tier.value for tier in tiers))
-                for _, target, content in jsonl_format.rows_by_key(reader, sql, args, 0):
+                for _, target, content, cites in jsonl_format.rows_by_key(reader, sql, args, 0):
                     if not is_headed:
                         yield f"{SCOPE_MARK} {label}"
                         is_headed = True
-                    yield format_single_line(kind, target, content)
+                    line = format_single_line(kind, target, content)
+                    yield line + format_suffix(line, parse_citations(cites)) if with_citations else line
 
 
 def format_single_line(kind: str, target: str, content: str) -> str:

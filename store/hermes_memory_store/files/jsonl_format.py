@@ -45,6 +45,7 @@ from hermes_memory_store.model import (
     is_clean_verdict,
 )
 from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.places.citations import is_portable_citing
 from hermes_memory_store.store import Store
 
 FORMAT = "hermes-memory"
@@ -233,7 +234,7 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
             **state,
             "reads": times or 0,
             "read_at": None if read_at is None else format_iso_time(read_at),
-            **FACT.optional_words(fact._asdict(), FACT.shown),
+            **FACT.optional_words(fact._asdict(), FACT.carried),
             **origins.words(fact.origin_id, fact.origin_detail, verdict),
         }
     )
@@ -339,8 +340,8 @@ class LineReader:
             origin=self._optional("origin", self._origin),
             verdict=self._optional("verdict", self._verdict),
             more={
-                name: READERS.get(FACT.form(name), LineReader._short_text)(self, name)
-                for name in FACT.shown
+                name: READERS.get(name, READERS.get(FACT.form(name), LineReader._short_text))(self, name)
+                for name in FACT.carried
                 if self._words.get(name) is not None
             },
         )
@@ -372,6 +373,14 @@ class LineReader:
 
     def _short_text(self, name: str) -> str:
         return self._safe_text(name)[:MAX_NAME]
+
+    def _citing(self, name: str) -> str:
+        text = self._text(name)
+        if not is_portable_citing(text):
+            raise self._wrong(
+                name, "citations of lines by paths of a repository, of commits, commands, addresses or messages"
+            )
+        return text
 
     def _uid(self, name: str) -> bytes:
         try:
@@ -423,7 +432,8 @@ def parse_origin_text(text: str) -> PortableOrigin:
     return parse_portable_origin(json.loads(text))
 
 
-READERS: dict[Form, Callable[[LineReader, str], Any]] = {
+READERS: dict[Form | str, Callable[[LineReader, str], Any]] = {
+    "cites": LineReader._citing,
     Form.TIME: LineReader._time,
     Form.COUNT: LineReader._count,
     Form.FLAG: LineReader._count,

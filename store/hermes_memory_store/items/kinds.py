@@ -57,6 +57,8 @@ class Attribute:
     It is a field of `model.Fact`, too."""
     is_local: bool = False
     """Whether neither teammates nor agents nor scripts are told of it."""
+    is_untold: bool = False
+    """Whether agents and scripts are not told of it, though it goes with the item everywhere."""
     is_incidental: bool = False
     """Whether it only says when another was changed, or by what."""
     phrase: str = ""
@@ -142,6 +144,12 @@ class ItemKind:
     @cached_property
     def shown(self) -> tuple[str, ...]:
         """Names of those that scripts and agents are told besides what an answer spells out."""
+        untold = {attribute.name for attribute in self.attributes if attribute.is_untold}
+        return tuple(name for name in self.carried if name not in untold)
+
+    @cached_property
+    def carried(self) -> tuple[str, ...]:
+        """Names of those that go with an item into files and to teammates."""
         return tuple(
             attribute.name for attribute in self.attributes if attribute.is_optional and not attribute.is_local
         )
@@ -232,7 +240,7 @@ FACT = ItemKind(
         Attribute("cooled_by", default=None, is_incidental=True, phrase="what cooled it"),
         Attribute("verdict", default=None, is_optional=True, is_local=True, phrase="its check"),
         Attribute("guards", default=None, is_optional=True, is_local=True, phrase="its guards"),
-        Attribute("cites", default=None, is_optional=True, is_local=True, phrase="what it cites"),
+        Attribute("cites", default=None, is_optional=True, is_untold=True, phrase="what it cites"),
     ),
     FACTS,
     ("target", "content"),

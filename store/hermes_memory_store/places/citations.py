@@ -13,12 +13,12 @@ import re
 import stat
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from hermes_memory_store import safe_text
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.places.cited_values import (
     MOST_HELD,
@@ -34,7 +34,7 @@ from hermes_memory_store.system.file_handles import open_regular
 MOST_CITED, MOST_LINES, MOST_BYTES, MOST_WORDS = 8, 200, 1 << 20, 1_000
 """Citations of a fact, lines of one, bytes of a file that is looked at, and characters of a path, a command or an address."""
 
-SYMBOL_LENGTH = 80
+SYMBOL_LENGTH, MOST_PATTERN = 80, 200
 
 TELLING = 12
 """Letters and digits of lines that are hardly twice in a file by chance; fewer are believed beside the same neighbours alone."""
@@ -183,6 +183,44 @@ def split_suffix(line: str) -> tuple[str, tuple[str, ...]]:
     assert match is not None
     words = SUFFIX_PLACE.findall(match[1])
     return line[: match.start()], tuple(json.loads(word) if word[0] == '"' else word for word in words)
+
+
+def is_portable_citing(text: Any) -> bool:
+    """Check whether what a fact of somebody else cites may be kept: also kinds of a later program, but no path that leads out."""
+    if text is None:
+        return True
+    try:
+        document = json.loads(text) if isinstance(text, str) and len(text) <= MOST_CITED * 2 * MOST_WORDS else None
+        if not isinstance(document, list) or len(document) > MOST_CITED:
+            return False
+        if not all(isinstance(words, dict) for words in document):
+            return False
+        for part in list_texts(document):
+            if len(safe_text.validate_text(part, "a citation")) > MOST_WORDS or "\n" in part:
+                return False
+    except (ValueError, RecursionError, StoreError):
+        return False
+    return all(is_portable(citation) for citation in parse_citations(text))
+
+
+def list_texts(document: Any) -> Iterator[str]:
+    if isinstance(document, str):
+        yield document
+    for part in (
+        [*document, *document.values()]
+        if isinstance(document, dict)
+        else document
+        if isinstance(document, list)
+        else ()
+    ):
+        yield from list_texts(part)
+
+
+def is_portable(citation: Citation) -> bool:
+    if citation.kind != "lines":
+        return FORMS[citation.kind].fullmatch(citation.what) is not None and len(citation.output) <= MOST_PATTERN
+    is_inside = os.path.normpath(citation.what) == citation.what and not citation.what.startswith(("/", "../", ".git/"))
+    return is_inside and 0 < citation.first <= citation.last < citation.first + MOST_LINES
 
 
 def parse_citation(words: Any) -> Citation | None:
@@ -363,7 +401,7 @@ def find_symbol(lines: Sequence[bytes], at: int) -> str:
     for line in reversed(lines[:at]):
         bare = line.lstrip()
         if bare and (len(line) - len(bare) < indent if indent else HEADING.match(bare)):
-            return bare.decode("utf-8", "replace")[:SYMBOL_LENGTH]
+            return "".join(filter(str.isprintable, bare.decode("utf-8", "replace")))[:SYMBOL_LENGTH]
     return ""
 
 

@@ -690,7 +690,8 @@ def is_live_fact(payload: VersionPayload) -> bool:
 def is_shown_as_it_says(payload: VersionPayload, words: dict[str, Any]) -> bool:
     """Check whether a fact stands as its version says, to the type of each number: True is 1, and is written otherwise."""
     types = list(map(type, map(payload.attrs.get, NUMBERS)))
-    return {**payload.attrs, "content": payload.content} == words and types == list(NUMBERS.values())
+    spelled = {name: value for name, value in words.items() if name not in FACT.carried or value != FACT.defaults[name]}
+    return {**payload.attrs, "content": payload.content} == spelled and types == list(NUMBERS.values())
 
 
 def shadow_versions(conn: sqlite3.Connection, theme_id: int, facts: Collection[bytes]) -> None:

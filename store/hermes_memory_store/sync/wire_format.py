@@ -21,6 +21,7 @@ from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.items.tier_columns import settled_columns
 from hermes_memory_store.model import Actor, FactType, Millis, ScopeStatus, Tier, Uid
 from hermes_memory_store.notation.memory_spec import MAX_TARGET
+from hermes_memory_store.places.citations import is_portable_citing
 
 LIVE, DELETED, PURGED = 0, 1, 2
 """States of a version: it is there, its creation was taken back, or it was erased for good."""
@@ -378,11 +379,12 @@ FIELDS: dict[str, tuple[tuple[str, Callable[[Any], bool], str], ...]] = {
         ("superseded_by", lambda value: value is None or bool(uids.parse_uid(value)), MALFORMED),
         ("by", is_row_name, MALFORMED),
         ("cooled_by", is_row_name, MALFORMED),
+        ("cites", is_portable_citing, "what it cites is invalid"),
     ),
 }
 """What a live version of each kind says: field, what it must be, and the fault of one that is not."""
 
-OPTIONAL = frozenset({"cooled_by"})
+OPTIONAL = frozenset({"cooled_by", "cites"})
 
 NAMES_IN_FACT = {"the target": "target", "its author": "by", "what cooled it": "cooled_by"}
 """Fields of a fact that are listed as names."""
@@ -407,7 +409,7 @@ def parse_fact(attrs: dict[str, Any], content: str | None) -> tuple[FactType, di
         "created_at": validate_row_time(attrs["created_at"]),
         "updated_at": validate_row_time(attrs["updated_at"]),
         **to_state(attrs),
-        **{name: attrs.get(name, FACT.defaults[name]) for name in FACT.shown},
+        **{name: attrs.get(name, FACT.defaults[name]) for name in FACT.carried},
     }
 
 

@@ -8,6 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hermes_memory_store.files.export_import import import_file
+from hermes_memory_store.places.git_files import find_repository
+from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.maintenance.verify_commands import find_stranger, run_cited
 from tests.bridge.running import Shim, bridge, data
 from tests.store.test_citations import BODY, git
 from tests.tui.commands.conftest import Ask, Tell
@@ -57,6 +61,17 @@ def test_commands_run_only_when_they_are_asked_for(ask: Ask, uid: str, shop: Pat
     refuted = ask("verify", "--run", "--yes", "--junit", str(shop / "out.xml"))
     assert (refuted.code, "nothing printed fits '^0 issues'" in refuted.out) == (1, True)
     assert trace.exists()
+    trace.unlink()
+    file = shop / "facts.jsonl"
+    ask("export", "--format", "jsonl", str(file))
+    with Store.open(shop / "other.db") as other:
+        import_file(other, file, theme="ops")
+        stranger = find_stranger(other, uid)
+        assert "create" in stranger
+        (check,) = other.citations.verify("ops", find_repository(str(shop)), other.facts.get(uid).origin.project)
+    refused = run_cited(check.checks[0], str(shop), stranger, yes=True)
+    assert (refused.state, "a person is asked first" in refused.note) == ("unknown", True)
+    assert not trace.exists()
     suite = ElementTree.parse(shop / "out.xml").getroot()
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("1", "1")
 

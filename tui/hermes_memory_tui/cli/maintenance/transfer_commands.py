@@ -53,10 +53,11 @@ STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
 )  # fmt: skip
 @click.option("--turns", is_flag=True, help="With jsonl: include captured messages.")
 @click.option("--no-origin", is_flag=True, help="With jsonl: leave out where everything came from.")
+@click.option("--cites", is_flag=True, help="With spec: name the lines that a fact cites behind it, @PATH:12-20.")
 @add_common_options
 @pass_settings
 def export_command(
-    settings: CommandSettings, file: Path, scope: str | None, form: str, turns: bool, no_origin: bool
+    settings: CommandSettings, file: Path, scope: str | None, form: str, turns: bool, no_origin: bool, cites: bool
 ) -> None:
     """Write a theme's facts to FILE, or to standard output.
 
@@ -79,7 +80,7 @@ def export_command(
         lines: Iterator[str] = iter(())
         if scope is not None or store.names.theme_or_none(theme) is not None:
             if form == "spec":
-                lines = export_spec(store, theme, scope=scope)
+                lines = export_spec(store, theme, scope=scope, with_citations=cites)
             else:
                 lines = export_jsonl(store, theme, scope=scope, turns=turns, origins=not no_origin)
         with open_export(file) as out:

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.model import ChangeResult
+from hermes_memory_store.model import Change, ChangeResult
 from hermes_memory_store.places.citations import (
     Citation,
     CitationCheck,
@@ -25,6 +25,7 @@ from hermes_memory_store.places.cited_values import FactWords
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.places.project_sighting import to_project
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
 from hermes_memory_store.upkeep.fact_citations import FactCheck, count_states
 from hermes_memory_tui.cli.command_examples import add_examples
@@ -34,6 +35,9 @@ from hermes_memory_tui.model.working_folder import see_working_folder
 
 RUN_S = 60
 """How long a cited command may take."""
+
+LOCAL_OPS = ("cite", "uncite", "edit")
+"""What only somebody here does: other changes bring citations from elsewhere, or back."""
 
 FAILING = ("missing", "changed", "contradicted")
 
@@ -130,6 +134,9 @@ def verify_command(ctx: click.Context, here: bool, run: bool, yes: bool, junit: 
         seen = to_project(see_working_folder())
         project = None if seen is None else store.projects.find(seen)
         checks = store.citations.verify(settings.reading_theme(store), repository, project)
+        strangers = {
+            check.fact.uid: find_stranger(store, check.fact.uid) for check in checks if run and cites_command(check)
+        }
     if here and repository is not None:
         below = "" if folder == repository.root else os.path.relpath(folder, repository.root) + "/"
         checks = [
@@ -140,7 +147,13 @@ def verify_command(ctx: click.Context, here: bool, run: bool, yes: bool, junit: 
     if run:
         root = folder if repository is None else repository.root
         checks = [
-            replace(check, checks=tuple(run_cited(cited, root, yes=yes) for cited in check.checks)) for check in checks
+            replace(
+                check,
+                checks=tuple(
+                    run_cited(cited, root, strangers.get(check.fact.uid, ""), yes=yes) for cited in check.checks
+                ),
+            )
+            for check in checks
         ]
     print_checked(settings, checks)
     if junit is not None:
@@ -148,13 +161,33 @@ def verify_command(ctx: click.Context, here: bool, run: bool, yes: bool, junit: 
     ctx.exit(1 if any(check.state in FAILING for check in checks) else 0)
 
 
-def run_cited(check: CitationCheck, root: str, *, yes: bool) -> CitationCheck:
-    """Run a cited command in a shell, where the person agrees, and compare how it comes out."""
+def find_stranger(store: Store, uid: str) -> str:
+    """Return who let a fact cite what it cites, where that was not done by a person or an agent here."""
+    last = next((change for change in store.facts.history(uid)[::-1] if cites_otherwise(change)), None)
+    return "" if last is None or last.op in LOCAL_OPS else f"{last.op} by {last.actor}"
+
+
+def cites_command(check: FactCheck) -> bool:
+    return any(cited.citation.kind == "command" for cited in check.checks)
+
+
+def cites_otherwise(change: Change) -> bool:
+    return (change.before or {}).get("cites") != (change.after or {}).get("cites")
+
+
+def run_cited(check: CitationCheck, root: str, stranger: str, *, yes: bool) -> CitationCheck:
+    """Run a cited command in a shell, where the person agrees, and compare how it comes out.
+
+    :param stranger: who cited it elsewhere; then the person is asked in any case
+    """
     command = check.citation.what
     if check.citation.kind != "command":
         return check
-    if not yes and not (is_at_terminal() and click.confirm(f"run {to_printable(command)} in {root}?", err=True)):
-        return check
+    question = f"run {to_printable(command)} in {root}?" + (
+        f" It came by {to_printable(stranger)}." if stranger else ""
+    )
+    if (stranger or not yes) and not (is_at_terminal() and click.confirm(question, err=True)):
+        return replace(check, note=f"it came by {stranger}, so a person is asked first") if stranger else check
     try:
         done = subprocess.run(
             ["/bin/sh", "-c", command],
