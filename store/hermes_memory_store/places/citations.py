@@ -195,7 +195,7 @@ def is_portable_citing(text: Any) -> bool:
             return False
         if not all(isinstance(words, dict) for words in document):
             return False
-        for part in list_texts(document):
+        for part in walk_texts(document):
             if len(safe_text.validate_text(part, "a citation")) > MOST_WORDS or "\n" in part:
                 return False
     except (ValueError, RecursionError, StoreError):
@@ -203,7 +203,7 @@ def is_portable_citing(text: Any) -> bool:
     return all(is_portable(citation) for citation in parse_citations(text))
 
 
-def list_texts(document: Any) -> Iterator[str]:
+def walk_texts(document: Any) -> Iterator[str]:
     if isinstance(document, str):
         yield document
     for part in (
@@ -213,7 +213,7 @@ def list_texts(document: Any) -> Iterator[str]:
         if isinstance(document, list)
         else ()
     ):
-        yield from list_texts(part)
+        yield from walk_texts(part)
 
 
 def is_portable(citation: Citation) -> bool:
