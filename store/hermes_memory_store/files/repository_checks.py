@@ -66,6 +66,9 @@ class RepositoryFinding(NamedTuple):
     def level(self) -> str:
         return RULES[self.rule][0]
 
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.level}: {self.message} [{self.rule}]"
+
 
 def check_repository(
     repository: Repository, base: str | None = None, budget: int | None = None

@@ -50,6 +50,7 @@ from hermes_memory_store.model import (
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.places.place_reading import is_person_target
 from hermes_memory_store.places.project_sighting import ProjectSighting
+from hermes_memory_store.projects.borrowed_objects import GitFailed
 from hermes_memory_store.projects.branch_search import MERGED
 from hermes_memory_store.projects.branch_states import PUT_STATE
 from hermes_memory_store.projects.git_exclude import is_repository_sound
@@ -102,8 +103,10 @@ class PullPlan:
     new: list[FactFile] = field(default_factory=list)
     waiting: dict[Uid, str] = field(default_factory=dict)
     """Why new ones wait: the rule, or `proposed`."""
-    approved: list[Uid] = field(default_factory=list)
-    """Proposed ones that the person's yes lets in."""
+    approved: list[FactFile] = field(default_factory=list)
+    """Proposed ones that the person's yes lets in, and withdrawn ones that are back."""
+    proposed: list[FactFile] = field(default_factory=list)
+    """Those that wait here already."""
     changed: list[FactFile] = field(default_factory=list)
     asking: list[FactFile] = field(default_factory=list)
     """Changed ones whose present wording stays until a person agrees."""
@@ -119,10 +122,9 @@ class RepositoryFacts:
         """Read and write for the repository that was seen. :raises ArgumentError: it is none"""
         if seen.common is None:
             raise ArgumentError(f"{shorten_value(seen.root)} lies in no Git repository", seen.root)
-        self._store = store
-        self._seen = seen
-        self._common = seen.common
-        self.theme = store.place_themes.theme_of(seen)
+        self._store, self._common = store, seen.common
+        self._seen = seen if store.db.read_only else store.projects.trace(seen)
+        self.theme = store.place_themes.theme_of(self._seen)
 
     @property
     def answer(self) -> bool | None:
@@ -197,9 +199,18 @@ class RepositoryFacts:
         return self._store.intake.find_refusal(self.theme, to_notation(fact))
 
     def read_committed(self) -> CommittedFacts:
-        """Read what is committed. :raises GitFailed: Git gives no answer"""
+        """Read what is committed. :raises ArgumentError: Git gives no answer"""
         commit = self._seen.commit
-        return CommittedFacts(None) if commit is None else read_committed_facts(self._common, self._seen.branch, commit)
+        try:
+            return (
+                CommittedFacts(None)
+                if commit is None
+                else read_committed_facts(self._common, self._seen.branch, commit)
+            )
+        except GitFailed as error:
+            raise ArgumentError(
+                f"the repository at {self._seen.root} cannot be read: {error}", self._seen.root
+            ) from error
 
     def plan_pull(self, committed: CommittedFacts, *, agreed: bool = False) -> PullPlan:
         """Return what taking over the committed facts changes here. :param agreed: the person has said yes to all of them"""
@@ -225,8 +236,10 @@ class RepositoryFacts:
                 plan.mistakes.append(FileMistake(file.path, 1, f"{reason}; its file is not read"))
             elif fact.content == notation.content:
                 is_back = fact.tier is Tier.WITHDRAWN and self._value(LAST_OPERATION, file) == "withdraw"
-                if (self._value(WAITS_AS_PROPOSED, file) and not is_asked) or (is_back and plan.is_agreed):
-                    plan.approved.append(file.uid)
+                if self._value(WAITS_AS_PROPOSED, file):
+                    (plan.proposed if is_asked else plan.approved).append(file)
+                elif is_back and plan.is_agreed:
+                    plan.approved.append(file)
             elif fact.tier is not Tier.WITHDRAWN and self._is_newer(file):
                 (plan.asking if rule or is_asked else plan.changed).append(file)
         for uid, fact in store.facts.by_uids(committed.removed).items() if plan.is_agreed else ():
@@ -248,10 +261,11 @@ class RepositoryFacts:
         columns |= {uid: {"tier": Tier.WITHDRAWN.value, "pinned": 0} for uid in plan.withdrawn}
         with store.db.write_transaction() as conn:
             change = Mutation(conn, store.names, store.journal, IMPORT)
-            rows = {uid: change.fact_row(uids.parse_uid(uid)) for uid in [*plan.approved, *columns]}
+            approved = [file.uid for file in plan.approved]
+            rows = {uid: change.fact_row(uids.parse_uid(uid)) for uid in [*approved, *columns]}
             for uid, row in rows.items():
                 if row is not None:
-                    op = "restore" if uid in plan.approved else "withdraw" if uid in plan.withdrawn else "edit"
+                    op = "restore" if uid not in columns else "withdraw" if uid in plan.withdrawn else "edit"
                     change.update_fact(row, op, **columns.get(uid) or restore_rule(change, row) or {})
             for theme_id in {row.theme_id for row in rows.values() if row is not None}:
                 store.tiers.relieve_within(change, store.tiers.resolved_theme(theme_id), PressureLevel.CALM, keep=())

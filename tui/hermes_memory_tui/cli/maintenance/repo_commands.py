@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.files.fact_files import FactFile
-from hermes_memory_store.files.repository_checks import RepositoryFinding, check_repository, to_sarif
+from hermes_memory_store.files.repository_checks import check_repository, to_sarif
 from hermes_memory_store.files.repository_facts import PullPlan, RepositoryFacts
-from hermes_memory_store.places.git_files import Repository, find_repository
-from hermes_memory_store.places.project_sighting import read_project
-from hermes_memory_store.projects.borrowed_objects import GitFailed
+from hermes_memory_store.items.tier_columns import PROPOSED
+from hermes_memory_store.places.git_files import find_repository
+from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.store import Store
 from hermes_memory_store.system.filesystem import atomic_write
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
@@ -30,6 +29,7 @@ from hermes_memory_tui.cli.common_options import (
 )
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity
+from hermes_memory_tui.model.working_folder import see_working_folder
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
@@ -59,15 +59,14 @@ def repo_export_command(settings: CommandSettings, scope: str | None, dry_run: b
     Never personal ones, nor what waits or holds a secret. Files of facts that are chosen no longer go, after a question.
     """
     with settings.store() as store:
-        exchange = open_exchange(store)
+        exchange = RepositoryFacts(store, see_repository())
         plan = exchange.plan_export(scope)
         for verb, paths in (("write", plan.texts), ("remove", plan.removed)):
-            echo_lines(settings, (f"{verb}  {path}" for path in paths))
-        echo_lines(settings, (f"left out  {line}: {reason}" for line, reason in plan.left_out.items()))
-        removing = bool(plan.removed) and not dry_run
+            print_lines(settings, (f"{verb}  {path}" for path in paths))
+        print_lines(settings, (f"left out  {line}: {reason}" for line, reason in plan.left_out.items()))
+        removing = bool(plan.removed) and not dry_run and (yes or (is_at_terminal() and not settings.as_json))
         if removing and not yes:
-            can_ask = is_at_terminal() and not settings.as_json
-            removing = can_ask and click.confirm(f"Remove {format_quantity(len(plan.removed), 'file')}?", err=True)
+            removing = click.confirm(f"Remove {format_quantity(len(plan.removed), 'file')}?", err=True)
         if not dry_run:
             exchange.export(plan, removing=removing)
     counts = {"written": len(plan.texts), "unchanged": plan.unchanged, "removed": len(plan.removed) * removing}
@@ -88,21 +87,24 @@ def repo_pull_command(settings: CommandSettings, refused: bool, yes: bool) -> No
 
     What is suspicious waits in `review`. New orders, permissions and guards ask again.
     """
-    find_own_repository()
+    see_repository()
     with settings.store(creating=True) as store:
-        exchange = open_exchange(store)
+        exchange = RepositoryFacts(store, see_repository())
         if refused:
             exchange.keep_answer(False)
-            click.echo("the facts of this repository are not read", err=True)
+            print_pulled(settings, PullPlan(is_agreed=False), {"agreed": False})
             return
-        plan = plan_reading(exchange)
-        asked = [file for file in plan.new if plan.waiting.get(file.uid) == "proposed"] + [*plan.asking]
-        if exchange.answer is not True or asked:
-            echo_lines(settings, describe_files(asked or plan.new))
-            noun = f"these {format_quantity(len(asked), 'fact')}" if asked else "what is committed there later"
-            ask_first(settings, f"Shall agents here be given {noun}?", yes=yes, first="")
+        committed = exchange.read_committed()
+        plan, is_first = exchange.plan_pull(committed), exchange.answer is not True
+        asked = [file for file in plan.new if plan.waiting.get(file.uid) == PROPOSED] + plan.asking + plan.proposed
+        question = f"Shall agents here be given {f'these {len(asked):,}' if asked else 'what is committed there'}?"
+        if is_first or (asked and not yes and is_at_terminal() and not settings.as_json):
+            print_files(settings, asked)
+        if is_first:
+            ask_first(settings, question, yes=yes, first="")
             exchange.keep_answer(True)
-            plan = plan_reading(exchange, agreed=True)
+        if is_first or (asked and (yes or (is_at_terminal() and not settings.as_json and click.confirm(question)))):
+            plan = exchange.plan_pull(committed, agreed=True)
         plan = exchange.pull(plan)
     print_pulled(settings, plan, {"changes": list(plan.seqs)})
 
@@ -113,50 +115,39 @@ def repo_pull_command(settings: CommandSettings, refused: bool, yes: bool) -> No
 def repo_status_command(settings: CommandSettings) -> None:
     """Say what the repository's facts would change here, and what is proposed until you agree."""
     with settings.store() as store:
-        exchange = open_exchange(store)
-        plan, answer = plan_reading(exchange), exchange.answer
+        exchange = RepositoryFacts(store, see_repository())
+        plan, answer = exchange.plan_pull(exchange.read_committed()), exchange.answer
     if not settings.as_json:
         unasked = "proposed: `repo pull` lets agents be given them"
         click.echo(unasked if answer is None else "its facts are given" if answer else "its facts are not read")
-        echo_lines(settings, describe_files([*plan.new, *plan.changed, *plan.asking]))
+    print_files(settings, [*plan.new, *plan.proposed, *plan.changed, *plan.asking])
     print_pulled(settings, plan, {"agreed": answer})
 
 
-def find_own_repository() -> Repository:
-    """Return the repository of the working folder. :raises ArgumentError: it is in none"""
-    repository = find_repository(os.path.realpath(os.getcwd()))  # noqa: PTH109 - as Git names it
-    if repository is None:
+def see_repository() -> ProjectSighting:
+    """Return what the working folder shows of its repository. :raises ArgumentError: it is in none"""
+    seen = see_working_folder()
+    if seen is None or seen.common is None:
         raise ArgumentError("this folder lies in no Git repository", None)
-    return repository
+    return seen
 
 
-def open_exchange(store: Store) -> RepositoryFacts:
-    seen = read_project(os.getcwd())  # noqa: PTH109 - as Git names it
-    return RepositoryFacts(store, seen if store.db.read_only else store.projects.trace(seen))
+def print_files(settings: CommandSettings, files: Iterable[FactFile]) -> None:
+    people = {file.path: file.change.people or "by whom is not known" for file in files}
+    print_lines(settings, (f"{file.notation}  ({people[file.path]}; {file.path})" for file in files))
 
 
-def plan_reading(exchange: RepositoryFacts, *, agreed: bool = False) -> PullPlan:
-    try:
-        return exchange.plan_pull(exchange.read_committed(), agreed=agreed)
-    except GitFailed as error:
-        raise ArgumentError(f"the repository cannot be read: {error}", None) from error
-
-
-def describe_files(files: Iterable[FactFile]) -> Iterable[str]:
-    return (f"{file.notation}  ({file.change.people or 'not known by whom'}; {file.path})" for file in files)
-
-
-def echo_lines(settings: CommandSettings, lines: Iterable[str]) -> None:
+def print_lines(settings: CommandSettings, lines: Iterable[str]) -> None:
     for line in () if settings.as_json else lines:
         click.echo(to_printable(line))
 
 
-def print_pulled(settings: CommandSettings, plan: PullPlan, more: dict[str, object]) -> None:
-    counts = {"new": len(plan.new), "waiting": len(plan.waiting), "approved": len(plan.approved)}
-    counts |= {"changed": len(plan.changed), "asking": len(plan.asking), "withdrawn": len(plan.withdrawn)}
+def print_pulled(settings: CommandSettings, plan: PullPlan, more: dict[str, Any]) -> None:
+    lists = {"new": plan.new, "waiting": plan.waiting, "proposed": plan.proposed, "approved": plan.approved}
+    lists |= {"changed": plan.changed, "asking": plan.asking, "withdrawn": plan.withdrawn}
+    counts = {name: len(items) for name, items in lists.items()}
     if settings.as_json:
-        mistakes = [mistake._asdict() for mistake in plan.mistakes]
-        print_document(counts | more | {"mistakes": mistakes})
+        print_document(counts | more | {"mistakes": [mistake._asdict() for mistake in plan.mistakes]})
         return
     for mistake in plan.mistakes:
         click.echo(to_printable(f"{mistake.path}:{mistake.line}: {mistake.message}"), err=True)
@@ -180,22 +171,15 @@ def repo_verify_command(ctx: click.Context, base: str | None, sarif: Path | None
 
     It needs no memory, and runs nothing. The exit code is 1 where a finding is an error, and 0 else.
     """
-    settings = ctx.ensure_object(CommandSettings)
-    findings = check_repository(find_own_repository(), base, budget)
+    settings, repository = ctx.ensure_object(CommandSettings), find_repository(see_repository().root)
+    findings = check_repository(repository, base, budget) if repository is not None else []
     if sarif is not None:
         from hermes_memory_bridge.version import __version__
 
         with atomic_write(sarif, encoding="utf-8", mode=0o644) as file:
             json.dump(to_sarif(findings, __version__), file, indent=2)
-    print_findings_of(settings, findings)
-    ctx.exit(1 if any(finding.level == "error" for finding in findings) else 0)
-
-
-def print_findings_of(settings: CommandSettings, findings: Sequence[RepositoryFinding]) -> None:
     if settings.as_json:
         print_document({"findings": [finding._asdict() | {"level": finding.level} for finding in findings]})
-        return
-    for finding in findings:
-        place = f"{finding.path}:{finding.line}"
-        click.echo(to_printable(f"{place}: {finding.level}: {finding.message} [{finding.rule}]"))
-    click.echo(format_quantity(len(findings), "finding"))
+    print_lines(settings, (str(finding) for finding in findings))
+    print_lines(settings, [format_quantity(len(findings), "finding")])
+    ctx.exit(1 if any(finding.level == "error" for finding in findings) else 0)
