@@ -280,10 +280,13 @@ class Basket:
             for subject in change.subjects
             if subject.entity == "fact"
         }
+        merges = [change for change in self.changes if change.action == "supersede"]
+        subjects |= {change.value or "": f"{change.words} of {change.name}" for change in merges}
         purged = memory.read_view(lambda store: store.facts.find_purged(subjects)) if subjects else set()
         if purged:
             with self._lock:
-                self._set(without_subjects(self.changes, purged, lambda _: True))
+                rest = [change for change in self.changes if change.value not in purged]
+                self._set(without_subjects(rest, purged, lambda _: True))
             say([name for uid, name in subjects.items() if uid in purged])
 
     def finish(self, done: Iterable[PendingChange]) -> None:

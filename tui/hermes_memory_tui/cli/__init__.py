@@ -83,6 +83,7 @@ HINTS = {
         "hermes-memory-tui archive UID, which hides it and can be undone, or purge UID, which erases it for good"
     ),
     "change correct fix modify rename update": "hermes-memory-tui edit UID 'the new content'",
+    "clean cleanup compact dedupe prune": "hermes-memory-tui tidy, which proposes first",
     "revert rollback": "hermes-memory-tui undo",
     "approve quarantine": "hermes-memory-tui review",
     "agents": "hermes-memory-tui sessions",

@@ -400,3 +400,18 @@ async def test_what_could_be_tidied_is_added_with_reasons_and_single_ones_are_dr
         await until(pilot, lambda: "1 change done as one" in said(pilot))
     facts = facts_of(path)
     assert (facts["cache"].tier, facts["tests"].tier) == (Tier.HOT, Tier.SUPERSEDED)
+
+
+async def test_a_proposal_to_merge_into_a_fact_leaves_the_basket_when_that_is_purged(path: Path) -> None:
+    state = Path(os.environ["HERMES_HOME"]) / "inspector-state.json"
+    fill(path, "D[caching]: redis 7 behind nginx", theme="ops", scope="release")
+    async with inspecting(path) as pilot:
+        view = await basket_view(pilot)
+        await pilot.press("tilde")
+        await until(pilot, lambda: len(rows_of(view)) == 1)
+        assert "nginx" in state.read_text()
+        with Store.open(path, clock=frozen) as store:
+            store.purge.execute_facts([facts_of(path)["caching"].uid])
+        await until(pilot, lambda: "out of the basket: merge into" in said(pilot))
+        assert "nginx" not in state.read_text()
+        assert rows_of(view) == []
