@@ -139,6 +139,7 @@ def test_facts_go_through_a_pull_request(people: tuple[Person, Person]) -> None:
     assert bob.facts()["V[db.port]: 5432"] == port, "the same id"
     fact = bob.run("fact", port)
     assert "by Cleo <ana@example.org>, committed by Ana <ana@example.org>" in json.dumps(fact)
+    assert "words    another's, by Cleo" in bob.say("fact", port)
     assert bob.run("verify")["counts"]["true"] == 1
     assert bob.run("repo", "pull", "--yes")["new"] == 0
     assert bob.run("repo", "export")["unchanged"] == 3, "and bytes that Ana's program wrote"

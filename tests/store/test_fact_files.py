@@ -135,3 +135,20 @@ def test_fact_of_another_theme_is_never_changed(store: Store, tmp_path: Path) ->
     )
     assert "of theme mine here" in plan.mistakes[0].message
     assert store.facts.get(fact.uid).content == "1"
+
+
+def test_fact_of_the_persons_own_is_replaced_after_a_question_only(store: Store, tmp_path: Path) -> None:
+    exchange = RepositoryFacts(store, read_project(make_repository(tmp_path / "shop")))
+    exchange.keep_answer(True)
+    own = store.facts.write(exchange.theme, "V[db.port]: 1").fact
+    committed = CommittedFacts("main", [make_file("2", store.clock() + 1_000)])
+    exchange.follow(committed)
+    assert store.facts.get(own.uid).tier == "hot"
+    assert store.facts.get(UID).tier == "quarantined"
+    exchange.pull(exchange.plan_pull(committed, agreed=True))
+    assert (store.facts.get(own.uid).tier, store.facts.get(UID).tier) == ("superseded", "hot")
+    assert exchange.plan_pull(CommittedFacts("main", [replace(committed.files[0], uid=Uid(UID[:-1] + "7"))])).new == []
+    # What the repository itself replaces, under another id, is no question.
+    other = replace(make_file("3", store.clock() + 2_000), uid=Uid(UID[:-1] + "2"))
+    exchange.follow(CommittedFacts("main", [other], removed={UID: CommittedChange("", store.clock() + 2_000)}))
+    assert (store.facts.get(other.uid).tier, store.facts.by_uids([UID])[UID].tier) == ("hot", "withdrawn")

@@ -1,7 +1,7 @@
 """The facts of a project in its repository: written for a pull request, and taken from it as the text of another person.
 
 Who reads them is asked once a repository. Then what is new there stands, unless it is suspicious, which waits in quarantine, or
-binds or permits, which waits as proposed: a person agreed to what was there, and not to every later order.
+binds or permits, or would replace a fact of the person's own, which waits as proposed: he agreed to what was there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from hermes_memory_store.files.fact_restore import Restorer
 from hermes_memory_store.files.jsonl_format import PortableFact
 from hermes_memory_store.intake.intake import AdmittedFact
 from hermes_memory_store.intake.spans import find_mark_names
+from hermes_memory_store.items.kinds import STANDS
 from hermes_memory_store.items.mutation import Mutation
+from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.items.origin_rows import PortableOrigin
 from hermes_memory_store.items.project_rows import project_key
 from hermes_memory_store.items.tier_columns import IS_PROPOSED, PROPOSED
@@ -71,6 +73,11 @@ CHOSEN = frozenset({FactType.CONSTRAINT, FactType.DECISION})
 
 WAS_HERE = """
     SELECT 1 FROM journal WHERE uid = ?1 AND entity = 'fact' AND ?2 IN (before ->> 'content', after ->> 'content') LIMIT 1
+"""
+
+STANDING_THERE = f"""
+    SELECT f.uid, f.content FROM themes t JOIN scopes s ON s.theme_id = t.id JOIN facts f ON f.scope_id = s.id
+    WHERE t.name = ? AND s.label = ? AND f.type = ? AND f.target = ? AND {STANDS}
 """
 
 CHANGED_AT = "SELECT max(at) FROM journal WHERE uid = ? AND entity = 'fact' AND (after ->> 'content') IS NOT NULL"
@@ -218,10 +225,15 @@ class RepositoryFacts:
         most = store.policies.for_theme(self.theme).fact_chars
         here = store.facts.by_uids([file.uid for file in committed.files])
         purged = store.facts.find_purged([file.uid for file in committed.files])
+        named = {file.uid for file in committed.files} | committed.removed.keys()
         for file in (file for file in committed.files if file.uid not in purged):
             fact, notation = here.get(file.uid), file.notation
             rule = None if fact and fact.content == notation.content else find_waiting_reason(file)
-            is_asked = not plan.is_agreed or (is_asked_again(file) and not agreed)
+            uid, content = self._find_standing(file) if fact is None else (None, "")
+            if uid is not None and content == notation.content:
+                continue  # it is here already, under another id
+            is_own_replaced = uid not in {None, *named}
+            is_asked = not plan.is_agreed or (not agreed and (is_own_replaced or is_asked_again(file)))
             branch = fact.origin.branch if fact and fact.origin.file == file.path else None
             if branch and fact and fact.origin.commit and file.branch == committed.default != branch:
                 plan.merged.append((branch, fact.origin.commit))
@@ -257,7 +269,8 @@ class RepositoryFacts:
         for number, error in restorer.restore_batch(items) if items else ():
             plan.mistakes.append(FileMistake(plan.new[number].path, 1, error.message))
         for file in plan.changed:
-            columns[file.uid] = {"content": AdmittedFact(file.notation), "cites": file.cites}
+            admitted = AdmittedFact(file.notation)
+            columns[file.uid] = {"content": admitted, **admitted.attributes, "cites": file.cites}
         columns |= {uid: {"tier": Tier.WITHDRAWN.value, "pinned": 0} for uid in plan.withdrawn}
         with store.db.write_transaction() as conn:
             change = Mutation(conn, store.names, store.journal, IMPORT)
@@ -293,6 +306,12 @@ class RepositoryFacts:
         uid, words, more = uids.parse_uid(file.uid), PortableOrigin(origin), {"cites": file.cites} if file.cites else {}
         fact = PortableFact(uid, file.scope, file.notation, Tier.HOT, IMPORT, at, at, origin=words, more=more)
         return fact.to_waiting(reason) if reason else fact
+
+    def _find_standing(self, file: FactFile) -> tuple[Uid | None, str]:
+        """Return the uid and content of the fact that stands here in the place of a file's."""
+        place = (self.theme, file.scope or UNSCOPED, file.notation.type.value, file.notation.target)
+        row = self._store.db.row(STANDING_THERE, place)
+        return (None, "") if row is None else (uids.format_uid(row[0]), row[1])
 
     def _is_newer(self, file: FactFile) -> bool:
         """Check whether a file says something later than the fact here: by the clock of its version where a team has it."""

@@ -67,7 +67,7 @@ def format_way(origin: Origin) -> str:
 def format_voice(origin: Origin) -> str | None:
     """Format whose words an agent's write is, and why: `heard, not said by you: read on https://…, 14:02`."""
     if origin.way in (Way.IMPORT, Way.TEAM):
-        return "another's, as all that such a way brings"
+        return f"another's, {origin.heard or 'as all that such a way brings'}"
     if origin.voice == "said":
         return "yours: a hook heard you, or a captured message has them"
     if origin.voice == "heard":
