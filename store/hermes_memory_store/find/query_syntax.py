@@ -87,8 +87,8 @@ def parse_query(line: str, *, theme: str | None = None, now: Millis) -> Query:
     """
     if not isinstance(line, str):
         raise QueryError("a search is a line of text", line)
-    *texts, filters = split_pieces(line)
-    return Query(*texts, filter=to_fact_filter(filters, theme, now))
+    words, phrases, excluded, filters = split_pieces(line)
+    return Query(words, phrases, excluded, filter=to_fact_filter(filters, theme, now))
 
 
 @lru_cache(maxsize=64)

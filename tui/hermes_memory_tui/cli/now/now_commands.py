@@ -14,10 +14,11 @@ import click
 from hermes_memory_store.clock import DAY_MS, format_iso_time
 from hermes_memory_store.compact_json import to_members
 from hermes_memory_store.model import FactFilter, FactType, Tier
+from hermes_memory_store.places.git_files import repository_at
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid, short_uid
-from hermes_memory_store.upkeep.fact_citations import FactCitations
+from hermes_memory_store.upkeep.fact_citations import CitationChecker
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
@@ -196,7 +197,11 @@ def print_uses(settings: CommandSettings, sort: str, project: str | None, scope:
         uses = store.fact_uses.of_facts(store.facts.ids(FactFilter(theme, scopes=scopes, projects=projects)))
         verified_at = format_iso_time(store.clock())
     uses.sort(key=lambda use: -(getattr(use, sort) or 0))
-    states = [FactCitations.check_in_place(use.fact).state if use.fact.cites else UNVERIFIED[0] for use in uses]
+    roots = {use.fact.origin.root for use in uses if use.fact.cites}
+    checkers = {root: CitationChecker(repository_at(root) if root else None, is_quick=True) for root in roots}
+    states = [
+        checkers[use.fact.origin.root].check_fact(use.fact).state if use.fact.cites else UNVERIFIED[0] for use in uses
+    ]
     sums: dict[str | None, Counter[str]] = {}
     verified: dict[str | None, Counter[str]] = {}
     for use, state in zip(uses, states, strict=True):
