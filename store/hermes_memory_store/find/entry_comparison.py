@@ -1,0 +1,273 @@
+"""Whether an entry of a host's file says the same as a fact, or the opposite: another value, another choice, must against never.
+
+Both are texts of people, in which a number need not follow its name: beside `fact_comparison`, which compares a fact with what an
+agent does, sentences are compared by their words, and by the choices that exclude each other (`alternatives.txt`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from hermes_memory_store.data_files import read_sections
+from hermes_memory_store.find.fact_comparison import find_other_value
+from hermes_memory_store.language import binding_words
+from hermes_memory_store.language.binding_words import count_negations, is_binding
+from hermes_memory_store.memory.near_duplicates import COMPARED_TYPES, GENERIC, find_lone_words, words_of, words_of_target
+from hermes_memory_store.model import Fact
+
+MOST_COMPARED = 24
+"""Facts that an entry is compared with: those that share most words with it, rare ones before common ones."""
+
+SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|\n(?=\S)|\s+(?:–|—)\s+|(?<=\w),\s+(?=(?:and )?(?:never|not|no|always|must|don't|do not|instead)\b)", re.I)
+NUMBER = re.compile(r"(?<![\w.-])v?(\d+(?:[.:]\d+)*)(?:\s?(%|[a-z]{1,9}\b))?", re.IGNORECASE)
+REJECTING = re.compile(
+    r"\b(?:never|not|no longer|no|avoid|don['’]?t|do not|without|instead of|rather than|over|forbid\w*|ban(?:ned)?|stop\w*|"
+    r"replac\w+|deprecated?|moved (?:away )?from|away from|migrated from|refuse)\b",
+    re.IGNORECASE,
+)
+SCOPES = re.compile(
+    r"\b(?:tests?|testing|ci|local(?:ly)?|dev(?:elopment)?|prod(?:uction)?|staging|docs?|legacy|front-?end|back-?end|mobile|web|"
+    r"admin|scripts?|examples?|demo|windows|linux|macos|ios|android|python|node|java|rust)\b",
+    re.IGNORECASE,
+)
+FOLDED_SCOPES = {"tests": "test", "testing": "test", "locally": "local", "development": "dev", "production": "prod"}
+SAYS = re.compile(r"\s*(?:[:=→]|\bis\b|\bare\b|\bruns? (?:on|in)\b|\blives? (?:on|in|at)\b|\bat\b)\s*(.+)", re.IGNORECASE)
+
+
+class Comparison(NamedTuple):
+    fact: Fact
+    outcome: str
+    """`same` or `opposite`."""
+    reason: str = ""
+    """The two values that exclude each other."""
+
+
+@cache
+def load_alternatives() -> list[tuple[frozenset[str], dict[str, re.Pattern[str]]]]:
+    rows = read_sections(Path(binding_words.__file__).with_name("alternatives.txt"), {"alternatives": 0})["alternatives"]
+    groups = []
+    for topic, *names in rows:
+        patterns = {}
+        for name in names:
+            forms = "|".join(re.escape(form) for form in name.split("="))
+            patterns[name.split("=")[0]] = re.compile(rf"(?<![\w./-])(?:{forms})(?![\w-]|\.\w)", re.IGNORECASE)
+        groups.append((words_of(topic), patterns))
+    return groups
+
+
+@lru_cache(maxsize=1 << 12)
+def find_choices(text: str) -> tuple[tuple[int, str, bool], ...]:
+    """Return what a text chooses or rejects: the group, the name, and whether it is chosen."""
+    choices = []
+    for n, (_, patterns) in enumerate(load_alternatives()):
+        for name, pattern in patterns.items():
+            for match in pattern.finditer(text):
+                before = re.split(r"[,;.]| but | use | prefer ", text[: match.start()])[-1]
+                choices.append((n, name, REJECTING.search(before) is None))
+    return tuple(choices)
+
+
+class FactComparer:
+    """Compare entries with facts, of which few are looked at for each."""
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self.facts = [fact for fact in facts if fact.type in COMPARED_TYPES and fact.content.strip()]
+        self._by_word: dict[str, list[int]] = defaultdict(list)
+        for n, fact in enumerate(self.facts):
+            for word in find_fact_words(fact):
+                self._by_word[word].append(n)
+
+    def compare(self, text: str, headings: Sequence[str] = ()) -> list[Comparison]:
+        """Return the facts that an entry repeats or contradicts, those that it contradicts first."""
+        words = words_of(text) | words_of(" ".join(headings))
+        words |= {f"group {n}" for n, _, _ in find_choices(text)}
+        shared: Counter[int] = Counter()
+        for word in words:
+            facts = self._by_word.get(word, ())
+            for n in facts:
+                shared[n] += max(1, 1_000 // (1 + len(facts)))
+        compared = (
+            compare_entry(self.facts[n], text, headings) for n, _ in shared.most_common(MOST_COMPARED)
+        )
+        return sorted(filter(None, compared), key=lambda comparison: comparison.outcome)
+
+
+def find_fact_words(fact: Fact) -> frozenset[str]:
+    groups = {f"group {n}" for n, _, _ in find_choices(fact.content)}
+    return words_of(fact.content) | words_of_target(fact.target)[1] | groups
+
+
+def compare_entry(fact: Fact, text: str, headings: Sequence[str] = ()) -> Comparison | None:
+    """Compare a fact with an entry; None where they have nothing to do with each other, or it cannot be told."""
+    place = " ".join(headings)
+    sentences = [sentence.strip(" .") for sentence in SENTENCE_ENDS.split(text.replace("**", "")) if sentence.strip(" .")]
+    if any(says_same(fact, sentence, place) for sentence in [*sentences, " ".join(sentences)]):
+        return Comparison(fact, "same")
+    for sentence in sentences:
+        reason = find_opposite(fact, sentence, place)
+        if reason is not None:
+            return Comparison(fact, "opposite", reason)
+    return None
+
+
+def says_same(fact: Fact, sentence: str, place: str) -> bool:
+    mine, theirs = words_of(fact.content), words_of(sentence)
+    choices, others = {*find_choices(fact.content)}, {*find_choices(sentence)}
+    is_reversed = (count_negations(fact.content) > 0) != (count_negations(sentence) > 0)
+    if not mine or not theirs or choices - others or (is_reversed and not choices):
+        return False
+    if not find_numbers_of(fact.content) <= find_numbers_of(sentence):
+        return False
+    content = fact.content.strip(" .`\"'")
+    if " " not in content and not choices and not re.search(rf"(?<![\w.-]){re.escape(content)}(?![\w-])", sentence, re.IGNORECASE):
+        return False
+    lone = find_lone_words(mine, theirs)
+    is_about = is_on_topic(fact, sentence, place) or any(is_of_group(n, sentence, place) for n, _, _ in choices)
+    if not lone:
+        return is_about or len(mine) >= 4
+    return len(mine) >= 4 and len(lone) <= len(mine) // 4 and is_about
+
+
+def is_on_topic(fact: Fact, sentence: str, place: str) -> bool:
+    """Check whether a sentence under its headings has a word of the fact's target that says something."""
+    target = words_of_target(fact.target)[1]
+    return shares_words(frozenset(target - GENERIC or target), sentence, place)
+
+
+def shares_words(words: frozenset[str], sentence: str, place: str) -> bool:
+    return len(find_lone_words(words, words_of(sentence) | words_of(place))) < len(words)
+
+
+def is_of_group(group: int, sentence: str, place: str) -> bool:
+    """Check whether a sentence chooses among alternatives, and does not only mention one."""
+    return CHOOSES.match(sentence) is not None or shares_words(load_alternatives()[group][0], sentence, place)
+
+
+def find_numbers_of(text: str) -> frozenset[tuple[str, str]]:
+    """Return the numbers of a text with their units."""
+    return frozenset((match[1], (match[2] or "").casefold() if is_unit(match[2]) else "") for match in NUMBER.finditer(text))
+
+
+def is_unit(word: str | None) -> bool:
+    return word is not None and (word == "%" or word.casefold() in UNITS)
+
+
+LIMITS = frozenset(["max", "maximum", "min", "minimum", "limit", "number", "count", "version"])
+"""Words of a target beside a number that a sentence says in other words: at most, at least."""
+
+BINDING = re.compile(
+    r"\b(?:never|not|no|don['’]?t|do|does|must|always|should|shall|avoid|cannot|can|may|before|without|only|please|ok|fine|to|be)\b",
+    re.IGNORECASE,
+)
+CHOOSES = re.compile(r"(?:we |always |please |only )*(?:use|using|uses|prefer)\b", re.IGNORECASE)
+
+UNITS = frozenset(
+    "s sec secs second seconds ms min mins minute minutes h hour hours day days week weeks month months year years spaces tabs "
+    "characters chars columns lines kb mb gb tb requests attempts retries times workers threads replicas reviewers approvals".split()
+)
+
+
+def find_opposite(fact: Fact, sentence: str, place: str) -> str | None:
+    """Return the two values by which a sentence contradicts a fact; None where it does not, for certain."""
+    if is_of_other_scope(fact, sentence, place):
+        return None
+    return (
+        find_other_choice(fact, sentence, place)
+        or find_other_number(fact, sentence, place)
+        or find_other_name(fact, sentence, place)
+        or find_reversal(fact, sentence, place)
+    )
+
+
+def is_of_other_scope(fact: Fact, sentence: str, place: str) -> bool:
+    """Check whether both say of what they hold, tests or production for example, and of different things."""
+
+    def scopes(text: str) -> set[str]:
+        found = (match.casefold() for match in SCOPES.findall(text))
+        return {FOLDED_SCOPES.get(name, name) for name in found}
+
+    for group, name, _ in find_choices(sentence):
+        sentence = load_alternatives()[group][1][name].sub(" ", sentence)
+    mine, theirs = scopes(f"{fact.target.replace('.', ' ')} {fact.content}"), scopes(sentence)
+    return bool(theirs - mine - scopes(place)) if not mine else not (mine & (theirs | scopes(place))) and bool(theirs)
+
+
+def find_other_choice(fact: Fact, sentence: str, place: str) -> str | None:
+    mine, theirs = find_choices(fact.content), find_choices(sentence)
+    for group in dict.fromkeys(n for n, _, _ in mine):
+        chosen, rejected = ({name for n, name, is_chosen in mine if n == group and is_chosen is wanted} for wanted in (True, False))
+        others, banned = ({name for n, name, is_chosen in theirs if n == group and is_chosen is wanted} for wanted in (True, False))
+        others_free, chosen_free = others - banned, chosen - rejected
+        if clash := (rejected & others_free) or (banned & chosen_free):
+            if chosen & others:
+                continue
+            (name,) = sorted(clash)[:1]
+            return f"never {name} ≠ {name}" if name in rejected else f"{name} ≠ never {name}"
+        shares_topic = is_on_topic(fact, sentence, place) or is_of_group(group, sentence, place)
+        if chosen_free and others_free and not chosen & others and shares_topic and len(others_free) == 1:
+            return f"{sorted(chosen_free)[0]} ≠ {sorted(others_free)[0]}"
+    return None
+
+
+def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
+    ours, theirs = find_numbers_of(fact.content), find_numbers_of(sentence)
+    if not ours or not theirs or ours & theirs:
+        return None
+    other = find_other_value(fact, sentence, place)
+    if other is not None and is_on_topic(fact, sentence, place):
+        return f"{other.ours} ≠ {other.theirs}"
+    own_words = {word for word in words_of(fact.content) | words_of_target(fact.target)[1] if not any(map(str.isdigit, word))}
+    own_words = frozenset(own_words - GENERIC - LIMITS)
+    bare = NUMBER.sub(lambda match: " " if is_unit(match[2]) else match[0], sentence)
+    around = frozenset(word for word in words_of(bare) | words_of(place) if not any(map(str.isdigit, word)))
+    target = frozenset(words_of_target(fact.target)[1] - GENERIC - LIMITS) or words_of_target(fact.target)[1]
+    shared = len(own_words) - len(find_lone_words(own_words, around))
+    for number, unit in sorted(ours):
+        for other_number, other_unit in sorted(theirs):
+            same_unit = unit == other_unit or not unit or not other_unit or unit.rstrip("s")[:3] == other_unit.rstrip("s")[:3]
+            is_close = shared >= 2 and 2 * shared >= len(own_words)
+            if same_unit and (not find_lone_words(target, around) or (is_close and is_on_topic(fact, sentence, place))):
+                return f"{number} {unit}".strip() + f" ≠ {other_number} {other_unit}".rstrip()
+    return None
+
+
+def find_other_name(fact: Fact, sentence: str, place: str) -> str | None:
+    """Compare a short value, a region or an owner, with what a sentence says that the target is."""
+    content = fact.content.strip(" .`\"'")
+    target = words_of_target(fact.target)[1] - GENERIC or words_of_target(fact.target)[1]
+    says = SAYS.search(sentence)
+    if says is None or len(content.split()) > 2 or len(says[1].split()) > 3 or count_negations(sentence) or is_binding(content):
+        return None
+    subject = words_of(sentence[: says.start()])
+    about = subject | words_of(place)
+    value = re.sub(r"^(?:the|a|an|now|always|currently)\s+", "", says[1].strip(" .`\"'"), flags=re.IGNORECASE)
+    if not subject or find_lone_words(frozenset(target), about) or len(find_lone_words(subject, frozenset(target))) > 1:
+        return None
+    if value.casefold() == content.casefold() or words_of(value) & words_of(content) == words_of(content):
+        return None
+    return f"{content} ≠ {value}" if words_of(value) else None
+
+
+def find_reversal(fact: Fact, sentence: str, place: str) -> str | None:
+    """Check whether one forbids in the same words what the other demands."""
+    ours, theirs = count_negations(fact.content) > 0, count_negations(sentence) > 0
+    if ours == theirs:
+        return None
+    sentence = re.sub(r"--[\w-]+", lambda match: match[0] if match[0] in fact.content else " ", sentence)
+    bare, other = remove_binding_words(fact.content), remove_binding_words(sentence)
+    is_about = is_on_topic(fact, sentence, place)
+    for mine, others in ((words_of(bare), words_of(other)), (frozenset(bare.split()), frozenset(other.split()))):
+        small, large = sorted((mine, others), key=len)
+        lone = find_lone_words(small, large)
+        if len(small) >= 2 and 3 * len(lone) <= len(small) and (is_about or len(small) - len(lone) >= 3):
+            return "never ≠ always" if ours else "always ≠ never"
+    return None
+
+
+def remove_binding_words(text: str) -> str:
+    return BINDING.sub(" ", text).casefold()
