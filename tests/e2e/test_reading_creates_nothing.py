@@ -94,6 +94,7 @@ CREATING = {
 }
 
 NO_STORE = {
+    "files",
     "backfill",
     "capture on",
     "capture off",

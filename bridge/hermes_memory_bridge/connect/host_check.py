@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
+from hermes_memory_bridge.connect.host_config_files import FileChange, HostFileError, read_host_config, to_file_change
 from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, without_marks
-from hermes_memory_bridge.connect.jsonc_edit import find_jsonc_tree
-from hermes_memory_bridge.connect.toml_yaml_edit import parse_toml
+from hermes_memory_bridge.connect.jsonc_edit import find_jsonc_tree, set_jsonc_member
+from hermes_memory_bridge.connect.toml_yaml_edit import parse_toml, set_toml_value
 from hermes_memory_store.host_files.host_memory import HostPlaces
 from hermes_memory_store.hosts.host_data import load_host
 
@@ -129,6 +129,28 @@ def read_host_setting(host: Host, place: HostEnvironment, key: str) -> Any:
             value = value.get(name) if isinstance(value, dict) else None
         setting = setting if value is None else value
     return setting
+
+
+def plan_memory_switch(name: str, place: HostEnvironment) -> tuple[FileChange, str] | None:
+    """Return the change of a host's settings that switches its own memory on or off, and what it does; None: it has no switch.
+
+    :raises HostFileError: its settings cannot be read, or not be changed without changing more
+    """
+    host = HOSTS[name]
+    table: dict[str, Any] = load_host(name).get("own_memory", {})
+    own = find_own_memory(host, place)
+    if own is None:
+        return None
+    file, keys, is_on = place.find_path(table["file"]), table["key"].split("."), own[0]
+    text, put_back = without_marks(read_host_config(file))
+    try:
+        edited = (
+            set_toml_value(text, keys, not is_on) if file.suffix == ".toml" else set_jsonc_member(text, keys, not is_on)
+        )
+    except ValueError as error:
+        raise HostFileError(f"{file}: {error}; nothing was changed", file) from error
+    title = f"switch the {table['name']} of {host.title} {'off' if is_on else 'on'}"
+    return to_file_change(file, put_back(edited).encode()), title
 
 
 def find_host_places(folder: Path, place: HostEnvironment) -> HostPlaces:

@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,8 +41,11 @@ class FileChange:
         return self.before != self.after
 
     def show(self) -> None:
+        sys.stdout.writelines(self.diff())
+
+    def diff(self) -> Iterator[str]:
         before, after = ((content or b"").decode().splitlines(keepends=True) for content in (self.before, self.after))
-        sys.stdout.writelines(difflib.unified_diff(before, after, str(self.path), str(self.path)))
+        return difflib.unified_diff(before, after, str(self.path), str(self.path))
 
 
 def to_file_change(path: Path, after: bytes | None) -> FileChange:

@@ -50,6 +50,23 @@ def add_toml_table(text: str, table: str, name: str, entry: Document) -> str:
     return after
 
 
+def set_toml_value(text: str, path: Sequence[str], value: bool) -> str:
+    """Set a switch in a text, creating its tables. :raises ValueError: the text cannot be parsed, or more would change"""
+    import tomlkit
+
+    document: Any = tomlkit.parse(text)
+    meant = parse_toml(text)
+    table, plain = document, meant
+    for key in path[:-1]:
+        table = table.setdefault(key, tomlkit.table())
+        plain = plain.setdefault(key, {})
+    table[path[-1]] = plain[path[-1]] = value
+    edited = tomlkit.dumps(document)
+    if parse_toml(edited) != meant:
+        raise UneditableConfig(f"{'.'.join(path)} cannot be set without changing more")
+    return edited
+
+
 def remove_toml_table(text: str, table: str, name: str) -> str:
     """Remove `[table.name]` and its contents from the text. Comments above the next table belong to that table."""
     document = parse_toml(text)

@@ -17,13 +17,23 @@ from hermes_memory_store.data_files import read_sections
 from hermes_memory_store.find.fact_comparison import find_other_value
 from hermes_memory_store.language import binding_words
 from hermes_memory_store.language.binding_words import count_negations, is_binding
-from hermes_memory_store.memory.near_duplicates import COMPARED_TYPES, GENERIC, find_lone_words, words_of, words_of_target
+from hermes_memory_store.memory.near_duplicates import (
+    COMPARED_TYPES,
+    GENERIC,
+    find_lone_words,
+    words_of,
+    words_of_target,
+)
 from hermes_memory_store.model import Fact
 
 MOST_COMPARED = 24
 """Facts that an entry is compared with: those that share most words with it, rare ones before common ones."""
 
-SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|\n(?=\S)|\s+(?:–|—)\s+|(?<=\w),\s+(?=(?:and )?(?:never|not|no|always|must|don't|do not|instead)\b)", re.I)
+SENTENCE_ENDS = re.compile(
+    r"(?<=[.!?;])\s+|\n(?=\S)|\s+(?:–|—)\s+"
+    r"|(?<=\w),\s+(?=(?:and )?(?:never|not|no|always|must|don't|do not|instead)\b)",
+    re.IGNORECASE,
+)
 NUMBER = re.compile(r"(?<![\w.-])v?(\d+(?:[.:]\d+)*)(?:\s?(%|[a-z]{1,9}\b))?", re.IGNORECASE)
 REJECTING = re.compile(
     r"\b(?:never|not|no longer|no|avoid|don['’]?t|do not|without|instead of|rather than|over|forbid\w*|ban(?:ned)?|stop\w*|"
@@ -36,7 +46,9 @@ SCOPES = re.compile(
     re.IGNORECASE,
 )
 FOLDED_SCOPES = {"tests": "test", "testing": "test", "locally": "local", "development": "dev", "production": "prod"}
-SAYS = re.compile(r"\s*(?:[:=→]|\bis\b|\bare\b|\bruns? (?:on|in)\b|\blives? (?:on|in|at)\b|\bat\b)\s*(.+)", re.IGNORECASE)
+SAYS = re.compile(
+    r"\s*(?:[:=→]|\bis\b|\bare\b|\bruns? (?:on|in)\b|\blives? (?:on|in|at)\b|\bat\b)\s*(.+)", re.IGNORECASE
+)
 
 
 class Comparison(NamedTuple):
@@ -49,7 +61,9 @@ class Comparison(NamedTuple):
 
 @cache
 def load_alternatives() -> list[tuple[frozenset[str], dict[str, re.Pattern[str]]]]:
-    rows = read_sections(Path(binding_words.__file__).with_name("alternatives.txt"), {"alternatives": 0})["alternatives"]
+    rows = read_sections(Path(binding_words.__file__).with_name("alternatives.txt"), {"alternatives": 0})[
+        "alternatives"
+    ]
     groups = []
     for topic, *names in rows:
         patterns = {}
@@ -91,9 +105,7 @@ class FactComparer:
             facts = self._by_word.get(word, ())
             for n in facts:
                 shared[n] += max(1, 1_000 // (1 + len(facts)))
-        compared = (
-            compare_entry(self.facts[n], text, headings) for n, _ in shared.most_common(MOST_COMPARED)
-        )
+        compared = (compare_entry(self.facts[n], text, headings) for n, _ in shared.most_common(MOST_COMPARED))
         return sorted(filter(None, compared), key=lambda comparison: comparison.outcome)
 
 
@@ -105,7 +117,9 @@ def find_fact_words(fact: Fact) -> frozenset[str]:
 def compare_entry(fact: Fact, text: str, headings: Sequence[str] = ()) -> Comparison | None:
     """Compare a fact with an entry; None where they have nothing to do with each other, or it cannot be told."""
     place = " ".join(headings)
-    sentences = [sentence.strip(" .") for sentence in SENTENCE_ENDS.split(text.replace("**", "")) if sentence.strip(" .")]
+    sentences = [
+        sentence.strip(" .") for sentence in SENTENCE_ENDS.split(text.replace("**", "")) if sentence.strip(" .")
+    ]
     if any(says_same(fact, sentence, place) for sentence in [*sentences, " ".join(sentences)]):
         return Comparison(fact, "same")
     for sentence in sentences:
@@ -124,8 +138,10 @@ def says_same(fact: Fact, sentence: str, place: str) -> bool:
     if not find_numbers_of(fact.content) <= find_numbers_of(sentence):
         return False
     content = fact.content.strip(" .`\"'")
-    if " " not in content and not choices and not re.search(rf"(?<![\w.-]){re.escape(content)}(?![\w-])", sentence, re.IGNORECASE):
-        return False
+    if " " not in content and not choices:
+        whole = re.compile(rf"(?<![\w.-]){re.escape(content)}(?![\w-])", re.IGNORECASE)
+        if whole.search(sentence) is None:
+            return False
     lone = find_lone_words(mine, theirs)
     is_about = is_on_topic(fact, sentence, place) or any(is_of_group(n, sentence, place) for n, _, _ in choices)
     if not lone:
@@ -150,11 +166,13 @@ def is_of_group(group: int, sentence: str, place: str) -> bool:
 
 def find_numbers_of(text: str) -> frozenset[tuple[str, str]]:
     """Return the numbers of a text with their units."""
-    return frozenset((match[1], (match[2] or "").casefold() if is_unit(match[2]) else "") for match in NUMBER.finditer(text))
+    return frozenset(
+        (match[1], (match[2] or "").casefold() if is_unit(match[2]) else "") for match in NUMBER.finditer(text)
+    )
 
 
 def is_unit(word: str | None) -> bool:
-    return word is not None and (word == "%" or word.casefold() in UNITS)
+    return word is not None and UNIT.fullmatch(word) is not None
 
 
 LIMITS = frozenset(["max", "maximum", "min", "minimum", "limit", "number", "count", "version"])
@@ -166,9 +184,10 @@ BINDING = re.compile(
 )
 CHOOSES = re.compile(r"(?:we |always |please |only )*(?:use|using|uses|prefer)\b", re.IGNORECASE)
 
-UNITS = frozenset(
-    "s sec secs second seconds ms min mins minute minutes h hour hours day days week weeks month months year years spaces tabs "
-    "characters chars columns lines kb mb gb tb requests attempts retries times workers threads replicas reviewers approvals".split()
+UNIT = re.compile(
+    r"%|s|secs?|seconds?|ms|min|mins|minutes?|h|hours?|days?|weeks?|months?|years?|spaces?|tabs?|characters?|chars|columns|lines?|"
+    r"[kmgt]b|requests?|attempts?|retries|times|workers?|threads?|replicas?|reviewers?|approvals?",
+    re.IGNORECASE,
 )
 
 
@@ -200,8 +219,8 @@ def is_of_other_scope(fact: Fact, sentence: str, place: str) -> bool:
 def find_other_choice(fact: Fact, sentence: str, place: str) -> str | None:
     mine, theirs = find_choices(fact.content), find_choices(sentence)
     for group in dict.fromkeys(n for n, _, _ in mine):
-        chosen, rejected = ({name for n, name, is_chosen in mine if n == group and is_chosen is wanted} for wanted in (True, False))
-        others, banned = ({name for n, name, is_chosen in theirs if n == group and is_chosen is wanted} for wanted in (True, False))
+        chosen, rejected = select_names(mine, group)
+        others, banned = select_names(theirs, group)
         others_free, chosen_free = others - banned, chosen - rejected
         if clash := (rejected & others_free) or (banned & chosen_free):
             if chosen & others:
@@ -214,6 +233,12 @@ def find_other_choice(fact: Fact, sentence: str, place: str) -> str | None:
     return None
 
 
+def select_names(choices: Iterable[tuple[int, str, bool]], group: int) -> tuple[set[str], set[str]]:
+    """Return the names of a group that are chosen, and those that are rejected."""
+    names = [(name, is_chosen) for n, name, is_chosen in choices if n == group]
+    return {name for name, is_chosen in names if is_chosen}, {name for name, is_chosen in names if not is_chosen}
+
+
 def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
     ours, theirs = find_numbers_of(fact.content), find_numbers_of(sentence)
     if not ours or not theirs or ours & theirs:
@@ -221,15 +246,16 @@ def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
     other = find_other_value(fact, sentence, place)
     if other is not None and is_on_topic(fact, sentence, place):
         return f"{other.ours} ≠ {other.theirs}"
-    own_words = {word for word in words_of(fact.content) | words_of_target(fact.target)[1] if not any(map(str.isdigit, word))}
-    own_words = frozenset(own_words - GENERIC - LIMITS)
-    bare = NUMBER.sub(lambda match: " " if is_unit(match[2]) else match[0], sentence)
-    around = frozenset(word for word in words_of(bare) | words_of(place) if not any(map(str.isdigit, word)))
+    all_words = words_of(fact.content) | words_of_target(fact.target)[1]
+    own_words = frozenset(word for word in all_words - GENERIC - LIMITS if not any(map(str.isdigit, word)))
+    around = frozenset(word for word in words_of(sentence) | words_of(place) if not any(map(str.isdigit, word)))
     target = frozenset(words_of_target(fact.target)[1] - GENERIC - LIMITS) or words_of_target(fact.target)[1]
     shared = len(own_words) - len(find_lone_words(own_words, around))
     for number, unit in sorted(ours):
         for other_number, other_unit in sorted(theirs):
-            same_unit = unit == other_unit or not unit or not other_unit or unit.rstrip("s")[:3] == other_unit.rstrip("s")[:3]
+            same_unit = (
+                unit == other_unit or not unit or not other_unit or unit.rstrip("s")[:3] == other_unit.rstrip("s")[:3]
+            )
             is_close = shared >= 2 and 2 * shared >= len(own_words)
             if same_unit and (not find_lone_words(target, around) or (is_close and is_on_topic(fact, sentence, place))):
                 return f"{number} {unit}".strip() + f" ≠ {other_number} {other_unit}".rstrip()
@@ -239,14 +265,20 @@ def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
 def find_other_name(fact: Fact, sentence: str, place: str) -> str | None:
     """Compare a short value, a region or an owner, with what a sentence says that the target is."""
     content = fact.content.strip(" .`\"'")
-    target = words_of_target(fact.target)[1] - GENERIC or words_of_target(fact.target)[1]
+    target = frozenset(words_of_target(fact.target)[1] - GENERIC) or words_of_target(fact.target)[1]
     says = SAYS.search(sentence)
-    if says is None or len(content.split()) > 2 or len(says[1].split()) > 3 or count_negations(sentence) or is_binding(content):
+    if (
+        says is None
+        or len(content.split()) > 2
+        or len(says[1].split()) > 3
+        or count_negations(sentence)
+        or is_binding(content)
+    ):
         return None
     subject = words_of(sentence[: says.start()])
     about = subject | words_of(place)
     value = re.sub(r"^(?:the|a|an|now|always|currently)\s+", "", says[1].strip(" .`\"'"), flags=re.IGNORECASE)
-    if not subject or find_lone_words(frozenset(target), about) or len(find_lone_words(subject, frozenset(target))) > 1:
+    if not subject or find_lone_words(target, about) or len(find_lone_words(subject, target)) > 1:
         return None
     if value.casefold() == content.casefold() or words_of(value) & words_of(content) == words_of(content):
         return None

@@ -28,6 +28,8 @@ from hermes_memory_store.system.file_handles import open_regular
 MOST_BYTES, MOST_FILES, MOST_DEPTH, MOST_IMPORTED = 1 << 20, 200, 5, 5
 """Bytes of a file that is looked at, files of a pattern, folders below it, and imports of imports."""
 
+ABSENT = "not on this machine"
+
 IMPORTED = re.compile(r"(?<![\w`@])@((?:~/|\.{0,2}/)?[\w./~-]*[\w-])")
 CODE_SPAN = re.compile(r"`[^`\n]*`")
 
@@ -112,7 +114,7 @@ class HostFileScan:
     def _scan_host(self, host: str, table: dict[str, Any]) -> None:
         read_setting = self.places.read_setting
         home = self._expand(table["home"])
-        absence = "" if home.is_dir() else "not on this machine"
+        absence = "" if home.is_dir() else ABSENT
         excludes = read_setting(host, table["excludes"]) if "excludes" in table else ()
         names = read_setting(host, table["names"]) if "names" in table else ()
         named = [names] if isinstance(names, str) else [name for name in names or () if isinstance(name, str)]

@@ -54,6 +54,7 @@ COMMANDS = {
     "cite": "maintenance.verify_commands",
     "verify": "maintenance.verify_commands",
     "repo": "maintenance.repo_commands",
+    "files": "maintenance.files_command",
     "pause": "maintenance.capture_commands",
     "resume": "maintenance.capture_commands",
     "demo": "maintenance.demo_command",

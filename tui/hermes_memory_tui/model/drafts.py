@@ -10,6 +10,9 @@ from hermes_memory_tui.text import display_formats
 NEW_FACT = "new"
 """The key of the text of a new fact; that of an edit is the uid of its fact."""
 
+FILE_DRAFT = "file "
+"""Begins the key of the text of an entry of a host's file, before its path and a digest of what the entry said."""
+
 
 class Drafts:
     def __init__(self, memory: Memory, state: InspectorState) -> None:
@@ -42,6 +45,9 @@ class Drafts:
         """Say which drafts the last exit left; the text for a fact that no longer exists becomes that of a new one."""
         names = []
         for key in self._state.drafts(self.file):
+            if key.startswith(FILE_DRAFT):
+                names.append(f"an entry of {key.removeprefix(FILE_DRAFT).rpartition(':')[0]} (e in Files)")
+                continue
             try:
                 names.append(
                     "a new fact (n)" if key == NEW_FACT else f"{display_formats.fact_name(self._memory.fact(key))} (e)"
@@ -58,6 +64,8 @@ class Drafts:
     def forget_erased(self) -> None:
         """Delete the drafts of facts that were erased, since they repeat their content."""
         for key in {*self.unsaved, *self._state.drafts(self.file)} - {NEW_FACT}:
+            if key.startswith(FILE_DRAFT):
+                continue
             try:
                 self._memory.fact(key)
             except UnknownFact:

@@ -35,6 +35,7 @@ CATALOG = (
     ViewEntry("agents", "5", "Agents", "Sessions with their calls and context", "agents_view:AgentsView"),
     ViewEntry("journal", "6", "Journal", "All changes; time travel to any point", "journal_view:JournalView"),
     ViewEntry("review", "7", "Review", "Quarantined facts: approve, edit, reject", "review_view:ReviewView"),
+    ViewEntry("files", "f7", "Files", "CLAUDE.md, AGENTS.md and what else hosts read", "files.files_view:FilesView"),
     ViewEntry(
         "turns",
         "f8",

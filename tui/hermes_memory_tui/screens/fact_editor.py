@@ -15,11 +15,15 @@ from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.host_files.file_changes import to_digest
+from hermes_memory_store.host_files.host_memory import HostFile
+from hermes_memory_store.host_files.memory_entries import FileEntry, replace_file_entry
 from hermes_memory_store.model import Fact, FactType, Gauge, PressureLevel, Tier, format_notation
 from hermes_memory_store.notation import memory_spec, token_estimate
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.dialogs.modal import Modal
+from hermes_memory_tui.model.drafts import FILE_DRAFT
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.key_line import KeyLine
@@ -360,6 +364,39 @@ class NewFactEditor(Editor):
             self._update_remarks(Content.styled("TYPE[target]: content", "$dim"))
             return False
         return super().check()
+
+
+class EntryEditor(Editor):
+    """Edits an entry of a host's memory file."""
+
+    def __init__(self, file: HostFile, entry: FileEntry, draft: str | None, save: Save) -> None:
+        super().__init__("", 0, entry.text, draft, save)
+        self.file, self.entry = file, entry
+
+    @staticmethod
+    def to_draft_key(file: HostFile, entry: FileEntry) -> str:
+        return f"{FILE_DRAFT}{file.path}:{to_digest(entry.text)}"
+
+    @property
+    def draft_key(self) -> str:
+        return self.to_draft_key(self.file, self.entry)
+
+    def on_mount(self) -> None:
+        self.query_one("#editor").border_title = to_border_title(f"{self.file.label}:{self.entry.first}")
+
+    def check(self) -> bool:
+        """Show what the entry costs, or why the file would be read otherwise."""
+        try:
+            replace_file_entry(self.file.text, self.entry, self.area.text, self.file.form)
+        except StoreError as error:
+            self._update_remarks(Content.styled(to_printable(str(error)), "$error"))
+            return False
+        tokens = display_formats.pluralise(token_estimate.estimate_tokens(self.area.text), "token")
+        parts: list[Line] = [Content.styled(f"{tokens}, {self.entry.tokens} before", "$dim")]
+        if self._refused:
+            parts.append(Content.styled(to_printable(self._refused), "$error"))
+        self._update_remarks(wrap_lines(parts, self._said.size.width or FIRST_CELLS))
+        return True
 
 
 def type_legend(kind: FactType) -> tuple[tuple[str, str], tuple[str, str]]:
