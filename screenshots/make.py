@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,6 +60,7 @@ VIEWS = (
     Picture("flight-recorder", ("5", "down", "enter", "l", "l")),
     Picture("journal", ("6", "down", "down", "down", "down")),
     Picture("review", ("7",)),
+    Picture("files", ("f7", *["down"] * 5)),
     Picture("conversations", ("f8",)),
     Picture("team", ("f9",)),
 )
@@ -143,10 +144,47 @@ def nothing_by_chance(place: Path) -> Iterator[None]:
             os.environ["HERMES_HOME"] = kept_home
 
 
+HOST_FILES = {
+    ".claude/CLAUDE.md": "# Me\n\n- Answer in British English\n- Ask before you delete anything\n",
+    ".claude/projects/{slug}/memory/MEMORY.md": "# Memory\n\n- the drill runs on the second Monday\n",
+    ".codex/memories/memory_summary.md": "v1\n- likes short answers\n",
+    "quotes/CLAUDE.md": (
+        "# Quotes\n\nPrices as they are seen by the auction.\n\n## Failover\n\n- Failover time: target is 20 s\n"
+        "- Never promote a replica that lags more than 5 s behind\n\n## Rules\n\n- See @docs/style.md\n"
+    ),
+    "quotes/docs/style.md": "- Times are UTC, in ISO 8601\n",
+    "quotes/AGENTS.md": "# Quotes\n\n- Write access is granted for one hour and logged\n- Run `make check`\n",
+}
+
+
+@contextmanager
+def host_files(made: Path) -> Iterator[None]:
+    """A home in which Claude Code and Codex have their files, and a project to work in."""
+    folder, home = Path.cwd(), os.environ["HOME"]
+    slug = re.sub("[^A-Za-z0-9]", "-", os.path.realpath(made / "quotes"))
+    for name, text in HOST_FILES.items():
+        path = made / name.replace("{slug}", slug)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (made / "quotes" / ".git").mkdir()
+    (made / "quotes" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    os.environ["HOME"] = str(made)
+    os.chdir(made / "quotes")
+    try:
+        yield
+    finally:
+        os.environ["HOME"] = home
+        os.chdir(folder)
+
+
 @asynccontextmanager
 async def stage(picture: Picture) -> AsyncIterator[tuple[Pilot[int], Callable[[], str]]]:
     """The inspector on the demo's home, and what takes a picture of it as SVG."""
-    with tempfile.TemporaryDirectory() as made, nothing_by_chance(Path(made) / ".hermes"):
+    with (
+        tempfile.TemporaryDirectory() as made,
+        nothing_by_chance(Path(made) / ".hermes"),
+        host_files(Path(made)) if picture.name.startswith("files") else nullcontext(),
+    ):
         path = demo_home.make_demo_home(Path(made) / ".hermes")
         memory = Memory(lambda: demo_day.open_demo_store(path, demo_day.DemoClock()))
         memory.shown_path = Path.home() / ".hermes" / "memory.db"

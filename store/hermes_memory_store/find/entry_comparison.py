@@ -29,15 +29,22 @@ from hermes_memory_store.model import Fact
 MOST_COMPARED = 24
 """Facts that an entry is compared with: those that share most words with it, rare ones before common ones."""
 
+REJECTED_WITHIN = 5
+"""Words before a name among which one that rejects it stands."""
+
 SENTENCE_ENDS = re.compile(
     r"(?<=[.!?;])\s+|\n(?=\S)|\s+(?:–|—)\s+"
     r"|(?<=\w),\s+(?=(?:and )?(?:never|not|no|always|must|don't|do not|instead)\b)",
     re.IGNORECASE,
 )
-NUMBER = re.compile(r"(?<![\w.-])v?(\d+(?:[.:]\d+)*)(?:\s?(%|[a-z]{1,9}\b))?", re.IGNORECASE)
+NUMBER = re.compile(
+    r"(?<![\w.-])v?(\d+(?:[.:]\d+)*)(?!\d|(?:st|nd|rd|th)\b|\s?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(?:\s?(%|[a-z]{1,9}\b))?",
+    re.IGNORECASE,
+)
+"""A number with its unit; a day of a month is none."""
 REJECTING = re.compile(
-    r"\b(?:never|not|no longer|no|avoid|don['’]?t|do not|without|instead of|rather than|over|forbid\w*|ban(?:ned)?|stop\w*|"
-    r"replac\w+|deprecated?|moved (?:away )?from|away from|migrated from|refuse)\b",
+    r"(?<![\w-])(?:never|not|no longer|no|avoid|don['’]?t|do not|without|instead of|rather than|over|forbid\w*|ban(?:ned)?|"
+    r"stop\w*|replac\w+|deprecated?|moved (?:away )?from|away from|migrated from|refuse)\b",
     re.IGNORECASE,
 )
 SCOPES = re.compile(
@@ -82,7 +89,8 @@ def find_choices(text: str) -> tuple[tuple[int, str, bool], ...]:
         for name, pattern in patterns.items():
             for match in pattern.finditer(text):
                 before = re.split(r"[,;.]| but | use | prefer ", text[: match.start()])[-1]
-                choices.append((n, name, REJECTING.search(before) is None))
+                near = " ".join(before.split()[-REJECTED_WITHIN:])
+                choices.append((n, name, REJECTING.search(near) is None))
     return tuple(choices)
 
 
@@ -184,6 +192,9 @@ BINDING = re.compile(
 )
 CHOOSES = re.compile(r"(?:we |always |please |only )*(?:use|using|uses|prefer)\b", re.IGNORECASE)
 
+PLAIN = 3
+"""Words of a content that is a value and nothing else; of one of up to twice as many, any number is compared."""
+
 UNIT = re.compile(
     r"%|s|secs?|seconds?|ms|min|mins|minutes?|h|hours?|days?|weeks?|months?|years?|spaces?|tabs?|characters?|chars|columns|lines?|"
     r"[kmgt]b|requests?|attempts?|retries|times|workers?|threads?|replicas?|reviewers?|approvals?",
@@ -222,12 +233,12 @@ def find_other_choice(fact: Fact, sentence: str, place: str) -> str | None:
         chosen, rejected = select_names(mine, group)
         others, banned = select_names(theirs, group)
         others_free, chosen_free = others - banned, chosen - rejected
-        if clash := (rejected & others_free) or (banned & chosen_free):
+        shares_topic = is_on_topic(fact, sentence, place) or is_of_group(group, sentence, place)
+        if shares_topic and (clash := (rejected & others_free) or (banned & chosen_free)):
             if chosen & others:
                 continue
             (name,) = sorted(clash)[:1]
             return f"never {name} ≠ {name}" if name in rejected else f"{name} ≠ never {name}"
-        shares_topic = is_on_topic(fact, sentence, place) or is_of_group(group, sentence, place)
         if chosen_free and others_free and not chosen & others and shares_topic and len(others_free) == 1:
             return f"{sorted(chosen_free)[0]} ≠ {sorted(others_free)[0]}"
     return None
@@ -244,20 +255,23 @@ def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
     if not ours or not theirs or ours & theirs:
         return None
     other = find_other_value(fact, sentence, place)
-    if other is not None and is_on_topic(fact, sentence, place):
-        return f"{other.ours} ≠ {other.theirs}"
     all_words = words_of(fact.content) | words_of_target(fact.target)[1]
     own_words = frozenset(word for word in all_words - GENERIC - LIMITS if not any(map(str.isdigit, word)))
     around = frozenset(word for word in words_of(sentence) | words_of(place) if not any(map(str.isdigit, word)))
     target = frozenset(words_of_target(fact.target)[1] - GENERIC - LIMITS) or words_of_target(fact.target)[1]
     shared = len(own_words) - len(find_lone_words(own_words, around))
+    is_covered, words = not find_lone_words(target, around), len(fact.content.split())
+    if other is not None and (is_covered or (words <= PLAIN and is_on_topic(fact, sentence, place))):
+        return f"{other.ours} ≠ {other.theirs}"
+    if words > 2 * PLAIN:
+        return None
     for number, unit in sorted(ours):
         for other_number, other_unit in sorted(theirs):
             same_unit = (
                 unit == other_unit or not unit or not other_unit or unit.rstrip("s")[:3] == other_unit.rstrip("s")[:3]
             )
             is_close = shared >= 2 and 2 * shared >= len(own_words)
-            if same_unit and (not find_lone_words(target, around) or (is_close and is_on_topic(fact, sentence, place))):
+            if same_unit and (is_covered or (is_close and is_on_topic(fact, sentence, place))):
                 return f"{number} {unit}".strip() + f" ≠ {other_number} {other_unit}".rstrip()
     return None
 
@@ -287,17 +301,18 @@ def find_other_name(fact: Fact, sentence: str, place: str) -> str | None:
 
 def find_reversal(fact: Fact, sentence: str, place: str) -> str | None:
     """Check whether one forbids in the same words what the other demands."""
-    ours, theirs = count_negations(fact.content) > 0, count_negations(sentence) > 0
-    if ours == theirs:
-        return None
     sentence = re.sub(r"--[\w-]+", lambda match: match[0] if match[0] in fact.content else " ", sentence)
-    bare, other = remove_binding_words(fact.content), remove_binding_words(sentence)
+    theirs, other = count_negations(sentence) > 0, remove_binding_words(sentence)
     is_about = is_on_topic(fact, sentence, place)
-    for mine, others in ((words_of(bare), words_of(other)), (frozenset(bare.split()), frozenset(other.split()))):
-        small, large = sorted((mine, others), key=len)
-        lone = find_lone_words(small, large)
-        if len(small) >= 2 and 3 * len(lone) <= len(small) and (is_about or len(small) - len(lone) >= 3):
-            return "never ≠ always" if ours else "always ≠ never"
+    for clause in SENTENCE_ENDS.split(fact.content):
+        ours, bare = count_negations(clause) > 0, remove_binding_words(clause)
+        if ours == theirs:
+            continue
+        for mine, others in ((words_of(bare), words_of(other)), (frozenset(bare.split()), frozenset(other.split()))):
+            small, large = sorted((mine, others), key=len)
+            lone = find_lone_words(small, large)
+            if len(small) >= 2 and 3 * len(lone) <= len(small) and (is_about or len(small) - len(lone) >= 3):
+                return "never ≠ always" if ours else "always ≠ never"
     return None
 
 

@@ -98,11 +98,9 @@ class HostFileScan:
     places: HostPlaces
     root: Path = field(init=False)
     files: dict[Path, HostFile] = field(default_factory=dict)
-    is_in_project: bool = field(init=False)
 
     def __post_init__(self) -> None:
         repository = find_repository(os.fspath(self.places.folder))
-        self.is_in_project = repository is not None
         self.root = self.places.folder if repository is None else Path(repository.root)
 
     def scan(self) -> list[HostFile]:
@@ -207,7 +205,7 @@ class HostFileScan:
 
     def label(self, path: Path) -> str:
         for base, before in ((self.root, ""), (self.places.home, "~/")):
-            if path.is_relative_to(base) and (self.is_in_project or before):
+            if path.is_relative_to(base):
                 return before + path.relative_to(base).as_posix()
         return os.fspath(path)
 

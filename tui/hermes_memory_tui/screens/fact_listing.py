@@ -87,6 +87,11 @@ class ListingScreen(MainPanes):
 
         self._fill_first_frame()
 
+    @property
+    def named_theme(self) -> str | None:
+        """The theme that the person named at the start."""
+        return self._theme
+
     def _fill_first_frame(self) -> None:
         """Fill in the content of the first frame before the first layout."""
         self._allot_hues()

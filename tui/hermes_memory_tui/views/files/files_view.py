@@ -120,7 +120,8 @@ class FilesView(BaseView[HostListing]):
         self._files = find_files_here()
 
     def load(self, store: Store) -> HostListing:
-        return load_host_listing(store, find_working_theme(store), self._files or [])
+        theme = self.inspector.main.named_theme or find_working_theme(store)
+        return load_host_listing(store, theme, self._files or [])
 
     def draw(self, data: HostListing) -> None:
         opposite = sum(entry.outcome == "opposite" for entry in data.entries)
@@ -316,9 +317,8 @@ class FilesView(BaseView[HostListing]):
             apply_file_changes([FileChange(change.path, change.after, change.before)])
             return ActionResult(f"undone: {change.path.name} as before", back="")
 
-        self.ask_then(
-            Question(title, [Content(to_printable(line.rstrip("\r\n"))) for line in change.diff()]), lambda _: self.writes.run(switch)
-        )
+        lines = [Content(to_printable(line.rstrip("\r\n"))) for line in change.diff()]
+        self.ask_then(Question(title, lines), lambda _: self.writes.run(switch))
 
 
 def entry_key(entry: HostEntry) -> tuple[str, int]:
