@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_memory_store.find.entry_comparison import compare_entry
+from hermes_memory_store.relief.entry_comparison import compare_entry
 from hermes_memory_store.store import Store
 
 SAME, OPPOSITE, NEITHER = "same", "opposite", None

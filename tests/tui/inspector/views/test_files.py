@@ -116,7 +116,7 @@ async def test_a_memory_that_a_host_writes_itself_is_switched_after_its_settings
     async with inspecting(path, "default") as pilot:
         view = await opened(pilot, "files")
         await to_row(pilot, "short answers")
-        await pilot.press("O")
+        await pilot.press("f")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await until_shown(pilot, "+memories = true")
         await pilot.press("enter")
@@ -133,12 +133,12 @@ async def test_a_fact_is_added_to_a_file_and_an_entry_taken_out(path: Path, proj
     async with inspecting(path, "default") as pilot:
         await opened(pilot, "files")
         await to_row(pilot, "Answer in English")
-        await pilot.press("a")
+        await pilot.press("plus")
         await until_shown(pilot, "name tests as sentences")
         await pilot.press("enter")
         await until(pilot, lambda: file.read_text() == "- Answer in English\n- name tests as sentences\n")
         await to_row(pilot, "Answer in English")
-        await pilot.press("D")
+        await pilot.press("delete")
         await until(pilot, lambda: file.read_text() == "- name tests as sentences\n")
         await pilot.press("u")
         await until(pilot, lambda: file.read_text() == "- Answer in English\n- name tests as sentences\n")

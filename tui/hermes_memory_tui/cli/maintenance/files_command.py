@@ -14,7 +14,7 @@ from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.model.host_entries import (
+from hermes_memory_tui.model.host_listing import (
     HostEntry,
     HostListing,
     find_files_here,
@@ -51,7 +51,8 @@ def files_command(ctx: click.Context, host: str | None, same: bool, opposite: bo
     entries = [
         entry
         for entry in listing.entries
-        if entry.file in files and (not outcomes or any(one.outcome in outcomes for one in entry.comparisons))
+        if entry.file in files
+        and (not outcomes or any(comparison.outcome in outcomes for comparison in entry.comparisons))
     ]
     if settings.as_json:
         print_document({"theme": listing.theme, "files": [to_host_file_words(file, entries) for file in files]})
@@ -81,11 +82,13 @@ def print_files(files: list[HostFile], entries: list[HostEntry], *, is_filtered:
                 text = " ".join(entry.entry.text.split())
                 line = f"{entry.entry.first:5}  {text[:ENTRY_CHARS]}{'…' * (len(text) > ENTRY_CHARS)}"
                 click.echo(to_printable(line))
-                for one in entry.comparisons:
-                    notation = format_notation(one.fact.type, one.fact.target, one.fact.content)
-                    reason = f"  ({one.reason})" if one.reason else ""
+                for comparison in entry.comparisons:
+                    notation = format_notation(comparison.fact.type, comparison.fact.target, comparison.fact.content)
+                    reason = f"  ({comparison.reason})" if comparison.reason else ""
                     click.echo(
-                        to_printable(f"       {MARKS[one.outcome]} {short_uid(one.fact.uid)} {notation}{reason}")
+                        to_printable(
+                            f"       {MARKS[comparison.outcome]} {short_uid(comparison.fact.uid)} {notation}{reason}"
+                        )
                     )
     if not shown:
         click.echo(
@@ -111,11 +114,11 @@ def to_host_file_words(file: HostFile, entries: list[HostEntry]) -> dict[str, An
                 "text": entry.entry.text,
                 "headings": list(entry.entry.headings),
                 "tokens": entry.entry.tokens,
-                "same": [one.fact.uid for one in entry.comparisons if one.outcome == "same"],
+                "same": [comparison.fact.uid for comparison in entry.comparisons if comparison.outcome == "same"],
                 "opposite": [
-                    {"uid": one.fact.uid, "reason": one.reason}
-                    for one in entry.comparisons
-                    if one.outcome == "opposite"
+                    {"uid": comparison.fact.uid, "reason": comparison.reason}
+                    for comparison in entry.comparisons
+                    if comparison.outcome == "opposite"
                 ],
             }
             for entry in entries

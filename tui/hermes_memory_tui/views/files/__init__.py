@@ -1,1 +1,4 @@
-"""The memory files that agent hosts read beside the memory. Read `files_view.py`."""
+"""The memory files that agent hosts read beside the memory.
+
+May import `views`. Read `files_view.py` first.
+"""

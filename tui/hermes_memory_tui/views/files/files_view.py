@@ -17,7 +17,7 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
-from hermes_memory_tui.model.host_entries import (
+from hermes_memory_tui.model.host_listing import (
     HostEntry,
     HostListing,
     find_files_here,
@@ -73,13 +73,13 @@ class FilesView(BaseView[HostListing]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         WriteBinding("e", "edit", "Edit", id="files.edit", tooltip="Edit the entry in its file"),
-        WriteBinding("m", "move", "To memory", id="files.move", tooltip="Move the entry into the memory"),
-        WriteBinding("D", "remove", "Remove", id="files.remove", tooltip="Take the entry out of its file"),
-        WriteBinding("a", "add", "Add a fact", id="files.add", tooltip="Add a fact to this file"),
+        WriteBinding("m", "move", "Move", id="files.move", tooltip="Move the entry into the memory"),
+        WriteBinding("delete", "remove", "Remove", id="files.remove", tooltip="Take the entry out of its file"),
+        WriteBinding("plus", "add", "Insert", id="files.add", tooltip="Add a fact to this file"),
         WriteBinding(
-            "O",
+            "f",
             "switch",
-            "On/off",
+            "Own memory",
             id="files.switch",
             tooltip="Switch the memory that this host writes itself on or off",
         ),
@@ -192,7 +192,13 @@ class FilesView(BaseView[HostListing]):
         draft = self.find_draft(entry) if entry is not None else None
         if draft is not None:
             lines += [Content(""), heading_line("unsaved draft"), Content(to_printable(draft))]
-        keys = (("e", "edit"), ("m", "to memory"), ("D", "remove"), ("a", "add a fact"), ("O", "on/off"))
+        keys = (
+            ("e", "edit"),
+            ("m", "move to memory"),
+            ("del", "remove"),
+            ("+", "insert a fact"),
+            ("f", "own memory on/off"),
+        )
         return "entry" if entry is not None else "file", [*lines, Content(""), key_hint_line(*keys)]
 
     def find_draft(self, entry: HostEntry) -> str | None:
@@ -226,7 +232,7 @@ class FilesView(BaseView[HostListing]):
         entry = self.selected_entry
         if entry is None or self.data is None:
             return
-        same = next((one.fact for one in entry.comparisons if one.outcome == "same"), None)
+        same = next((comparison.fact for comparison in entry.comparisons if comparison.outcome == "same"), None)
         if same is not None:
             lines = [
                 Content(to_printable(format_notation(same.type, same.target, same.content))),
@@ -263,10 +269,10 @@ class FilesView(BaseView[HostListing]):
         if file is None or self.data is None or file.problem:
             return
         theme = self.data.theme
-        wanted = FactFilter(theme=theme, tiers=frozenset({Tier.HOT, Tier.COLD}))
+        criteria = FactFilter(theme=theme, tiers=frozenset({Tier.HOT, Tier.COLD}))
         facts: dict[str, Fact] = {
             fact.uid: fact
-            for fact in self.memory.read_now(lambda store: store.facts.page(wanted, limit=MOST_OFFERED)).facts
+            for fact in self.memory.read_now(lambda store: store.facts.page(criteria, limit=MOST_OFFERED)).facts
         }
         choices = [
             Choice(uid, to_printable(format_notation(fact.type, fact.target, fact.content)))

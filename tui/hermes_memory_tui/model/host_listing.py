@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hermes_memory_store.find.entry_comparison import Comparison, FactComparer
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.host_files.host_memory import HostFile, HostReading, find_host_memory
 from hermes_memory_store.host_files.memory_entries import FileEntry
 from hermes_memory_store.language.binding_words import is_binding
 from hermes_memory_store.model import Fact, FactFilter, FactType, Tier, format_notation
+from hermes_memory_store.relief.entry_comparison import Comparison, FactComparer
 from hermes_memory_store.store import Store
 
 PAGE, MOST_PAGES = 1_000, 5
@@ -78,10 +78,10 @@ def load_compared_facts(store: Store, theme: str) -> list[Fact]:
     facts: list[Fact] = []
     for readable in store.place_themes.readable(theme):
         name, seen_from = readable.name, readable.seen_from
-        wanted = FactFilter(theme=name, seen_from=seen_from, tiers=frozenset({Tier.HOT, Tier.COLD}))
+        criteria = FactFilter(theme=name, seen_from=seen_from, tiers=frozenset({Tier.HOT, Tier.COLD}))
         after = None
         for _ in range(MOST_PAGES):
-            page = store.facts.page(wanted, after=after, limit=PAGE)
+            page = store.facts.page(criteria, after=after, limit=PAGE)
             facts += page.facts
             after = page.next
             if after is None:
