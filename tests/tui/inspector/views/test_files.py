@@ -116,7 +116,7 @@ async def test_a_memory_that_a_host_writes_itself_is_switched_after_its_settings
     async with inspecting(path, "default") as pilot:
         view = await opened(pilot, "files")
         await to_row(pilot, "short answers")
-        await pilot.press("f")
+        await pilot.press("Q")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await until_shown(pilot, "+memories = true")
         await pilot.press("enter")

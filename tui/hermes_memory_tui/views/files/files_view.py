@@ -77,9 +77,9 @@ class FilesView(BaseView[HostListing]):
         WriteBinding("delete", "remove", "Remove", id="files.remove", tooltip="Take the entry out of its file"),
         WriteBinding("plus", "add", "Insert", id="files.add", tooltip="Add a fact to this file"),
         WriteBinding(
-            "f",
+            "Q",
             "switch",
-            "Own memory",
+            "Quiet",
             id="files.switch",
             tooltip="Switch the memory that this host writes itself on or off",
         ),
@@ -197,7 +197,7 @@ class FilesView(BaseView[HostListing]):
             ("m", "move to memory"),
             ("del", "remove"),
             ("+", "insert a fact"),
-            ("f", "own memory on/off"),
+            ("Q", "quiet the host's own memory"),
         )
         return "entry" if entry is not None else "file", [*lines, Content(""), key_hint_line(*keys)]
 
