@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hermes_memory_store.errors import StoreMissing
-from hermes_memory_store.host_files.host_memory import HostFile
 from hermes_memory_store.model import format_notation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.model.host_listing import (
-    HostEntry,
-    HostListing,
-    find_files_here,
-    load_host_listing,
-    name_readers,
-)
 from hermes_memory_tui.text.display_formats import pluralise
+
+if TYPE_CHECKING:
+    from hermes_memory_store.host_files.host_memory import HostFile
+    from hermes_memory_tui.model.host_listing import HostEntry, HostListing
 
 ENTRY_CHARS = 100
 
@@ -63,6 +59,8 @@ def files_command(ctx: click.Context, host: str | None, same: bool, opposite: bo
 
 
 def load_listing(settings: CommandSettings) -> HostListing:
+    from hermes_memory_tui.model.host_listing import find_files_here, load_host_listing
+
     files = find_files_here()
     try:
         with settings.store() as store:
@@ -72,6 +70,8 @@ def load_listing(settings: CommandSettings) -> HostListing:
 
 
 def print_files(files: list[HostFile], entries: list[HostEntry], *, is_filtered: bool) -> None:
+    from hermes_memory_tui.model.host_listing import name_readers
+
     shown = [file for file in files if not is_filtered or any(entry.file is file for entry in entries)]
     for file in shown:
         click.echo(to_printable(f"{file.label}  {file.level}  {pluralise(file.tokens, 'token')}  {name_readers(file)}"))
