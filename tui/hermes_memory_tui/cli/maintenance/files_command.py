@@ -8,12 +8,11 @@ import click
 
 from hermes_memory_store.errors import StoreMissing
 from hermes_memory_store.model import format_notation
-from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.safe_text import pluralise, to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.text.display_formats import pluralise
 
 if TYPE_CHECKING:
     from hermes_memory_store.host_files.host_memory import HostFile
