@@ -52,7 +52,7 @@ def files_command(ctx: click.Context, host: str | None, same: bool, opposite: bo
     if settings.as_json:
         print_document({"theme": listing.theme, "files": [to_host_file_words(file, entries) for file in files]})
     else:
-        print_files(files, entries, is_filtered=bool(outcomes))
+        print_host_files(files, entries, is_filtered=bool(outcomes))
     if opposite and entries:
         ctx.exit(1)
 
@@ -68,7 +68,7 @@ def load_listing(settings: CommandSettings) -> HostListing:
         return load_host_listing(None, "", files)
 
 
-def print_files(files: list[HostFile], entries: list[HostEntry], *, is_filtered: bool) -> None:
+def print_host_files(files: list[HostFile], entries: list[HostEntry], *, is_filtered: bool) -> None:
     from hermes_memory_tui.model.host_listing import name_readers
 
     shown = [file for file in files if not is_filtered or any(entry.file is file for entry in entries)]
