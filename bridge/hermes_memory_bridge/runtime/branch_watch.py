@@ -91,8 +91,11 @@ class BranchWatch:
         if seen is None or (commit := seen.commit) is None or self._pulled.get(common) == (seen.branch, commit):
             return
         self._pulled[common] = ReaderHead(seen.branch, commit)
+        agreed = await self._worker.read(lambda store: RepositoryFacts(store, seen).answer) is True
         try:
-            committed = await run_in_daemon_thread(lambda: read_committed_facts(common, seen.branch, commit))
+            committed = await run_in_daemon_thread(
+                lambda: read_committed_facts(common, seen.branch, commit, is_followed=agreed)
+            )
         except GitFailed as error:
             log.warning("the facts of a repository could not be read: %s", error)
             return

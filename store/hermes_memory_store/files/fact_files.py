@@ -283,11 +283,12 @@ def find_foreign(git: BorrowedObjects, common: str, contents: Iterable[bytes | s
     return {name for name, line in zip(named, lines.split(b"\n"), strict=False) if line != b"commit"}
 
 
-def read_committed_facts(common: str, branch: str | None, commit: str) -> CommittedFacts:
+def read_committed_facts(common: str, branch: str | None, commit: str, *, is_followed: bool = True) -> CommittedFacts:
     """Read what the default branch says, and what the branch that is checked out adds.
 
     :param common: the repository's common directory
     :param commit: the one that is checked out
+    :param is_followed: whether it matters that the last file was removed, which a long history is searched for
     :raises GitFailed: Git gives no answer
     """
     repository = Repository(common, common, common)
@@ -296,7 +297,7 @@ def read_committed_facts(common: str, branch: str | None, commit: str) -> Commit
     committed = CommittedFacts(default)
     with borrow_objects(common, sha256=len(commit) == 64, deadline=time.monotonic() + READ_S) as git:
         shared, own = read_tree_files(git, tip), read_tree_files(git, commit)
-        if not shared and not own and not git.run("rev-list", "-1", tip, commit, "--", FOLDER).strip():
+        if not shared and not own and not is_followed:
             return committed
         foreign = find_foreign(git, common, [*shared.values(), *own.values()])
         changes = read_file_changes(git, tip)

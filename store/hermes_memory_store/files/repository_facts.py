@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import uids
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import ArgumentError, shorten_value
 from hermes_memory_store.files.fact_files import (
@@ -65,8 +66,8 @@ from hermes_memory_themes.theme_identity import DEFAULT, PERSONAL
 ANSWERS = {"pulled": True, "not pulled": False}
 """Kinds of aliases that keep what a person answered for a repository."""
 
-MOST_PROPOSED = 50
-"""Facts that are proposed before a person looks at a repository's."""
+MOST_PROPOSED, BATCH = 50, 500
+"""Facts that are proposed before a person looks at a repository's, and that are written at once."""
 
 CHOSEN = frozenset({FactType.CONSTRAINT, FactType.DECISION})
 """Types that are exported; values are where they cite something."""
@@ -229,10 +230,10 @@ class RepositoryFacts:
         for file in (file for file in committed.files if file.uid not in purged):
             fact, notation = here.get(file.uid), file.notation
             rule = None if fact and fact.content == notation.content else find_waiting_reason(file)
-            uid, content = self._find_standing(file) if fact is None else (None, "")
-            if uid is not None and content == notation.content:
+            there, content = self._find_standing(file) if fact is None else (None, "")
+            if there is not None and content == notation.content:
                 continue  # it is here already, under another id
-            is_own_replaced = uid not in {None, *named}
+            is_own_replaced = there not in {None, *named}
             is_asked = not plan.is_agreed or (not agreed and (is_own_replaced or is_asked_again(file)))
             branch = fact.origin.branch if fact and fact.origin.file == file.path else None
             if branch and fact and fact.origin.commit and file.branch == committed.default != branch:
@@ -265,9 +266,10 @@ class RepositoryFacts:
         """Take over what was planned: new facts first, then what changes or hides others, which is one change to undo."""
         store, columns = self._store, dict[Uid, dict[str, Any]]()
         restorer = Restorer(store, self.theme, None)
-        items = [(1, self._to_portable(file, plan.waiting.get(file.uid))) for file in plan.new]
-        for number, error in restorer.restore_batch(items) if items else ():
-            plan.mistakes.append(FileMistake(plan.new[number].path, 1, error.message))
+        for some in in_chunks(plan.new, BATCH):
+            items = [(1, self._to_portable(file, plan.waiting.get(file.uid))) for file in some]
+            for number, error in restorer.restore_batch(items):
+                plan.mistakes.append(FileMistake(some[number].path, 1, error.message))
         for file in plan.changed:
             admitted = AdmittedFact(file.notation)
             columns[file.uid] = {"content": admitted, **admitted.attributes, "cites": file.cites}
