@@ -1,11 +1,11 @@
 """Whether values that files give otherwise than the facts that cite them are found, in lines of real files.
 
-    python -m tests.benchmarks.contradictions REPOSITORY... [--facts 400] [--planted 60] [--seed 1] [--missed]
+    python -m tests.benchmarks.contradictions REPOSITORY... [--facts 400] [--planted 60] [--seed 1] [--missed] [--never]
 
 Of the files at HEAD of each repository, lines that give something a number, a version, a name, an address or a switch are cited
 by a fact that says so, in one of many wordings. Of so many facts the file then says another value; of the others it stays, moves,
-is laid out otherwise, gets a comment, or gives another thing another value. The rules were chosen over three repositories, and
-counted over three others.
+is laid out otherwise, gets a comment, or gives another thing another value. With --never the file never said what the planted
+facts say, and the others cite lines nearby. The rules were chosen over three repositories, and counted over three others.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from hermes_memory_store.find.fact_comparison import find_other_value
 from hermes_memory_store.places.citations import MOST_BYTES, cite_lines, compare_cited_lines
 from hermes_memory_store.places.cited_values import FactWords
 from tests.benchmarks.timing import table
@@ -54,6 +55,7 @@ def main() -> None:
     options.add_argument("--facts", type=int, default=400)
     options.add_argument("--planted", type=int, default=60)
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--never", action="store_true", help="plant values that never stood in the cited lines")
     options.add_argument("--missed", action="store_true", help="print what is missed and what is wrongly found")
     given = options.parse_args()
     rows = []
@@ -64,7 +66,8 @@ def main() -> None:
         counts: Counter[str] = Counter()
         for number, place in enumerate(spread(places)[: given.facts]):
             is_planted = number < given.planted
-            outcome, fact, before, after = try_place(place, dice, is_planted=is_planted)
+            attempt = try_never if given.never else try_place
+            outcome, fact, before, after = attempt(place, dice, is_planted=is_planted)
             counts[f"{'planted' if is_planted else 'other'} {outcome}"] += 1
             if given.missed and outcome in ("missed", "wrong value", "found" if not is_planted else "missed"):
                 print(f"{outcome}: {place.path}: {fact.target}: {fact.content}\n  - {before}\n  + {after}")
@@ -174,6 +177,28 @@ def try_place(place: Place, dice: random.Random, *, is_planted: bool) -> tuple[s
         return "missed" if is_planted else "none", fact, line, after
     is_right = check.other.theirs in value
     return "found" if not is_planted or is_right else "wrong value", fact, line, f"{after}  ->  {check.other}"
+
+
+def try_never(place: Place, dice: random.Random, *, is_planted: bool) -> tuple[str, FactWords, str, str]:
+    """Cite lines that never had the fact's value: another one in its place, or lines that are beside it."""
+    fact = word(place._replace(value=other_value(place.value, dice)) if is_planted else place, dice)
+    first = max(0, place.at - dice.choice((0, 0, 0, 1, 2)))
+    last = min(len(place.lines) - 1, place.at + dice.choice((0, 0, 1, 2)))
+    if not is_planted:
+        first = min(len(place.lines) - 1, place.at + 1)
+        last = min(len(place.lines) - 1, first + dice.randrange(3))
+    region = place.lines[first : last + 1]
+    if not any(region):
+        return "none", fact, "", ""
+    name = "f" + Path(place.path).suffix
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, name).write_text("\n".join(place.lines), encoding="utf-8")
+        citation = cite_lines(folder, f"{name}:{first + 1}-{last + 1}", fact=fact)
+    check = compare_cited_lines(citation, "\n".join(place.lines).encode(), fact, find_other_value)
+    if check.other is None:
+        return "missed" if is_planted else "none", fact, place.lines[place.at], ""
+    is_right = check.other.theirs in place.value
+    return "found" if not is_planted or is_right else "wrong value", fact, "\n    ".join(region), f"{check.other}"
 
 
 def change_line(place: Place, line: str, value: str, dice: random.Random) -> str:

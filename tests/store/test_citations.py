@@ -177,7 +177,7 @@ def test_a_fact_of_changed_lines_has_a_label_with_the_day(root: Path) -> None:
     assert find_stale(str(root), [("a", cites, FactWords("db.port", "5432"))]) == {}
     (root / "db.py").write_text(BODY.replace("5432", "5433"))
     assert find_stale(str(root), [("a", cites, FactWords("db.port", "5432"))]) == {
-        "a": "(cited lines changed since 3 May)"
+        "a": "(cited lines changed since 3 May; the file says 5433)"
     }
     (root / "db.py").unlink()
     assert find_stale(str(root), [("a", cites, FactWords("db.port", "5432"))]) == {
@@ -242,6 +242,26 @@ def test_a_fact_that_was_edited_is_compared_with_unchanged_lines(root: Path) -> 
     assert check_lines(str(root), citation, FactWords("db.port", "5432")).other is None
 
 
+@pytest.mark.parametrize(
+    ("target", "content", "line", "values"),
+    [
+        ("python.min", "3.9 or newer", 'requires-python = ">=3.10"', ("3.9", "3.10")),
+        ("werkzeug.version", "werkzeug>=3.0.0", '    "werkzeug>=3.1.0",', ("3.0.0", "3.1.0")),
+        ("db.port", "5432", "DB_PORT=5433", ("5432", "5433")),
+        ("app.debug", "off", "debug: true", ("off", "true")),
+        ("pool.size", "10 connections", "pool_timeout = 30", None),
+        ("pool.size", "10 connections", "size = POOL", None),
+    ],
+)
+def test_a_value_that_never_stood_in_the_cited_lines_is_compared_by_its_name(
+    root: Path, target: str, content: str, line: str, values: tuple[str, str] | None
+) -> None:
+    (root / "a.yaml").write_text(f"first: 1\n{line}\n")
+    fact = FactWords(target, content)
+    citation = cite_lines(str(root), f"a.yaml:2-{2 + line.count(chr(10))}", fact=fact)
+    assert check_lines(str(root), citation, fact).other == values
+
+
 @pytest.fixture
 def repository(root: Path) -> Path:
     git(root, "init", "-q", "-b", "main")
@@ -300,7 +320,8 @@ def test_a_reader_in_the_project_is_told_last_of_changed_lines(repository: Path,
         (repository / "db.py").write_text(BODY.replace("5432", "5433"))
         with store.attribute(here):
             lines = store.context.status("ops").text.splitlines()
-            assert lines.index("V[db.host]: here") < lines.index("V[db.port]: 5432 (cited lines changed since 3 May)")
+            told = "V[db.port]: 5432 (cited lines changed since 3 May; the file says 5433)"
+            assert lines.index("V[db.host]: here") < lines.index(told)
         with store.attribute(store.projects.locate(Origin(way=Way.COMMAND_LINE), tmp_path)):
             assert "V[db.port]: 5432" in store.context.status("ops").text.splitlines()
 

@@ -26,6 +26,7 @@ from hermes_memory_store.places.cited_values import (
     FactWords,
     OtherValue,
     find_replaced_value,
+    find_stated_value,
     hold_values,
 )
 from hermes_memory_store.places.git_files import find_repository, read_head
@@ -438,6 +439,9 @@ def compare_cited_lines(
     texts = decode_lines(lines)
     region = texts[check.first - 1 : check.last]
     other = find_replaced_value(fact, citation.values, citation.what, region, texts)
+    if other is None and not citation.values:
+        stated = region or texts[citation.first - 1 : citation.last]
+        other = find_stated_value(fact, citation.what, stated)
     if other is None and compare is not None and not citation.values:
         other = next(filter(None, (compare(fact, line, citation.what) for line in region)), None)
     return CitationCheck(citation, check.state, check.first, check.last, other=other)

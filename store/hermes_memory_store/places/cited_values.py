@@ -23,6 +23,7 @@ NUMBER = re.compile(
 )
 NAME = re.compile(r"[^\W\d][\w]*(?:[./@+-]\w+)*")
 ASSIGNING = re.compile(r"[=:] *[\"'`]?$")
+GIVING = re.compile(r"(?:[=:>] *[\"'`]?|\w )[~^<>=]{0,2}v?$")
 ENDING = re.compile(r"[\"'`]? *(?:[,;)\]}#]|//|$)")
 COMPUTED = re.compile(r"[\w./@+-]*[\"']?[(\[{.]|[\w.]*\)")
 """What follows a name that is a call, a variable's member or the like: what its value is does not stand there."""
@@ -45,6 +46,9 @@ OPEN = re.compile(
     r"(?:a|an|and|as|at|be|by|env|for|from|in|int|is|it|nil|no|none|not|null|of|on|or|self|set|str|the|this|to|use)"
 )
 """Words that are no value, and that two texts may share by chance."""
+
+GENERAL = frozenset({"defau", "max", "maxim", "min", "minim", "name", "numbe", "setti", "value", "versi"})
+"""Beginnings of words that a target may have and a line may lack."""
 
 WORD, STEM = re.compile(r"[^\W\d_]{2,}|\d+"), 5
 CODE = (
@@ -215,6 +219,35 @@ def find_replaced_value(
         if theirs is not None and is_other(ours, theirs, own, path):
             return OtherValue(ours.text, theirs[0].text)
     return None
+
+
+def find_stated_value(fact: FactWords, path: str, region: Sequence[str]) -> OtherValue | None:
+    """Return the value that lines give to what a fact names, where they never had its own; None where it is not certain."""
+    own = [*find_values(fact.content)]
+    parts = [terms for part in fact.target.split(".") if (terms := find_line_terms(part))]
+    names = [*parts[-1:], *(specific for terms in reversed(parts) if (specific := terms - GENERAL))]
+    for kind in ("address", "number", "switch", "name"):
+        alike = [value for value in own if value.kind == kind]
+        if kind == "switch":
+            alike = [value for value in alike if is_switch(value, fact.content)]
+        elif kind == "name" and len(fact.content.split()) > 1:
+            alike = []
+        if len(alike) != 1:
+            continue
+        lines = next(
+            filter(None, ([line for line in region if terms <= find_line_terms(line)] for terms in names[:2])), []
+        )
+        placed = [(value, line) for line in lines for value in find_values(line) if value.kind == kind]
+        placed = [(value, line) for value, line in placed if is_given_last(value, line)]
+        if len({value.norm for value, _ in placed}) == 1 and is_other(alike[0], placed[0], own, path):
+            return OtherValue(alike[0].text, placed[0][0].text)
+        return None
+    return None
+
+
+def is_given_last(value: Value, line: str) -> bool:
+    """Check whether a line ends with a value that it gives a name."""
+    return bool(GIVING.search(line[: value.start]) and ENDING.match(line[value.end :]))
 
 
 Placed = tuple[Value, str]
