@@ -313,7 +313,7 @@ def test_hostile_repository_runs_nothing_and_gives_nothing(people: tuple[Person,
     assert {Path(finding["path"]).name for finding in by_rule["invalid"]} == {
         "01a22aa8-0199-7001-84bb-000000000098.txt", "binary.txt", "01a22aa8-0199-7001-84bb-000000000002.txt",
     }  # fmt: skip
-    assert "AKIA" not in json.dumps(bob.run("review"))
+    assert "AKIA" not in json.dumps([bob.run("review"), findings]) + bob.say("repo", "status")
     with Store.open(bob.home / ".hermes/memory.db") as store:
         rows = store.facts.quarantine_queue()
         assert len(rows) == len(HOSTILE) - 1

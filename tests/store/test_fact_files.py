@@ -69,6 +69,12 @@ def test_any_bytes_are_named_or_read(content: bytes) -> None:
         assert (file is None) <= bool(mistakes)
 
 
+def test_secret_is_never_repeated() -> None:
+    _, mistakes = parse_fact_file(PATH, b"V[key AKIAIOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n")
+    assert [mistake.message for mistake in mistakes] == ["it holds a secret, and is no fact"]
+    assert "AKIA" not in make_file("AKIAIOSFODNN7EXAMPLE").label
+
+
 def test_facts_of_another_project_are_refused_by_name() -> None:
     text = f"V[a]: b\nid: {UID}\nproject: {'ab' * 20}\n".encode()
     files, mistakes = parse_fact_files({PATH: text}, {"ab" * 20})

@@ -25,10 +25,11 @@ from hermes_memory_store.files.export_import import format_single_line
 from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion
 from hermes_memory_store.intake.intake import find_name_faults, to_listed_name
 from hermes_memory_store.intake.origins import TextOrigin
+from hermes_memory_store.intake.spans import replace_text_spans, to_secret_placeholder
 from hermes_memory_store.language.binding_words import is_binding
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.memory.second_look import SECRET_RULE
-from hermes_memory_store.model import Fact, Notation, Uid
+from hermes_memory_store.model import Fact, Notation, Uid, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.places.citations import (
     Citation,
@@ -98,6 +99,13 @@ class FactFile:
     branch: str | None = None
     """The branch that alone has it, or the default one."""
 
+    @property
+    def label(self) -> str:
+        """The fact as it may be shown: without its secrets."""
+        spans = find_masked_spans(Passage(TextKind.FACT, self.notation.content, self.notation.target))
+        content = replace_text_spans(self.notation.content, ((span, to_secret_placeholder()) for span in spans))
+        return format_notation(self.notation.type, self.notation.target, content)
+
 
 @dataclass(slots=True)
 class CommittedFacts:
@@ -153,7 +161,11 @@ def parse_fact_file(path: str, content: bytes) -> tuple[FactFile | None, list[Fi
         notation = memory_spec.parse_notation(line, limit=MOST_CHARS)
         scope = validate_label(single["scope"]) if "scope" in single else None
     except errors.StoreError as error:
-        return None, [FileMistake(path, 1, error.message), *mistakes]
+        is_secret = find_masked_spans(Passage(TextKind.FACT, lines[0]))
+        return None, [
+            FileMistake(path, 1, "it holds a secret, and is no fact" if is_secret else error.message),
+            *mistakes,
+        ]
     if uid != name or uid != to_whole_uid(uid):
         reason = f"the file is called {errors.shorten_value(name)!r} and its id is {errors.shorten_value(uid)!r}"
         return None, [FileMistake(path, 1, f"{reason}; both are the whole id of a fact"), *mistakes]

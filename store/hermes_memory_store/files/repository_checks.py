@@ -94,10 +94,10 @@ def check_repository(
     findings = [RepositoryFinding("invalid", *mistake) for mistake in mistakes]
     for file in recent:
         rule = "changed" if file.path in former else "new"
-        findings.append(RepositoryFinding(rule, file.path, 1, f"{rule}: {file.notation}"))
+        findings.append(RepositoryFinding(rule, file.path, 1, f"{rule}: {file.label}"))
         if is_asked_again(file):
             guards = f"guards are never taken over ({', '.join(file.guards)})" if file.guards else "it binds or permits"
-            findings.append(RepositoryFinding("binding", file.path, 1, f"{guards}: {file.notation}"))
+            findings.append(RepositoryFinding("binding", file.path, 1, f"{guards}: {file.label}"))
     removed = sorted(former.keys() - contents.keys())
     findings += [RepositoryFinding("removed", path, 1, f"removed: {path}") for path in removed]
     for file in files:
@@ -130,7 +130,7 @@ def check_file(root: str, file: FactFile) -> list[RepositoryFinding]:
             continue
         check = check_lines(root, citation, FactWords(file.notation.target, file.notation.content), find_other_value)
         if check.other is not None:
-            message = f"{file.notation} says {check.other.ours}, {citation.label} says {check.other.theirs}"
+            message = f"{file.label} says {check.other.ours}, {citation.label} says {check.other.theirs}"
             findings.append(RepositoryFinding("contradicted", file.path, 1, message))
         elif check.state in (CitationState.CHANGED, CitationState.MISSING):
             findings.append(RepositoryFinding("stale", file.path, 1, f"cited lines {check.state}: {citation.label}"))
@@ -143,9 +143,7 @@ def find_contradictory(files: Sequence[FactFile]) -> list[RepositoryFinding]:
     for file in files:
         by_place[file.scope, file.notation.type, file.notation.target.casefold()].append(file)
     return [
-        RepositoryFinding(
-            "contradicted", file.path, 1, f"{file.notation}, but {other.path} says: {other.notation.content}"
-        )
+        RepositoryFinding("contradicted", file.path, 1, f"{file.label}, but {other.path} says {other.label}")
         for alike in by_place.values()
         for other, file in pairwise(alike)
         if other.notation.content != file.notation.content
@@ -175,7 +173,7 @@ def find_untested(root: str, files: Sequence[FactFile]) -> list[RepositoryFindin
         return [RepositoryFinding("invalid", FILE_NAME, 1, error.message)]
     expected = [expectation for case in cases for expectation in (*case.given, *case.never)]
     return [
-        RepositoryFinding("untested", file.path, 1, f"no test is about it: {file.notation}")
+        RepositoryFinding("untested", file.path, 1, f"no test is about it: {file.label}")
         for file in files
         if not any(is_expected(expectation, file) for expectation in expected)
     ]

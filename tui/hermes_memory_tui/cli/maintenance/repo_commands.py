@@ -134,7 +134,7 @@ def see_repository() -> ProjectSighting:
 
 def print_files(settings: CommandSettings, files: Iterable[FactFile]) -> None:
     people = {file.path: file.change.people or "by whom is not known" for file in files}
-    print_lines(settings, (f"{file.notation}  ({people[file.path]}; {file.path})" for file in files))
+    print_lines(settings, (f"{file.label}  ({people[file.path]}; {file.path})" for file in files))
 
 
 def print_lines(settings: CommandSettings, lines: Iterable[str]) -> None:
