@@ -414,4 +414,4 @@ async def test_a_proposal_to_merge_into_a_fact_leaves_the_basket_when_that_is_pu
             store.purge.execute_facts([facts_of(path)["caching"].uid])
         await until(pilot, lambda: "out of the basket: merge into" in said(pilot))
         assert "nginx" not in state.read_text()
-        assert rows_of(view) == []
+        await until(pilot, lambda: not rows_of(view))
