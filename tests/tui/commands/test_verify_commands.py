@@ -121,8 +121,10 @@ def test_what_is_tidied_is_one_change_that_one_undo_takes_back(ask: Ask, tell: T
 
     shown = ask("tidy").out
 
-    assert f"merge    {short[-8:]}  D[cache]: redis: D[caching]: redis 7 says all of it, and more, saves " in shown
-    assert "V[db.port]: 5432: src/db.py:5 says so: " in shown
+    assert (
+        f"merge    {short[-8:]}  D[cache]: redis, because D[caching]: redis 7 says all of it, and more, saves " in shown
+    )
+    assert "V[db.port]: 5432, because src/db.py:5 says so: " in shown
     document = tell("tidy")
     assert [(step["action"], step["fact"]["uid"], step["value"]) for step in document["proposals"]] == [
         ("merge", short, whole),

@@ -165,7 +165,7 @@ def tidy_command(
 def print_steps(steps: Sequence[TidyStep]) -> None:
     for step in steps:
         tokens = f", {'saves' if step.tokens > 0 else 'costs'} {abs(step.tokens)} tokens a start" if step.tokens else ""
-        line = to_printable(f"{step.fact.notation}: {step.reason}{tokens}")
+        line = to_printable(f"{step.fact.notation}, because {step.reason}{tokens}")
         print_hanging(f"{step.action:<8} {short_uid(step.fact.uid)}  ", line)
     saved = sum(step.tokens for step in steps)
     click.echo(f"{format_quantity(len(steps), 'proposal')}, {saved:,} tokens a start" if steps else "nothing to tidy")
