@@ -49,7 +49,7 @@ TRIGGERS = {
 }
 """The triggers that a version added to tables of earlier ones, and its own that outlive their tables."""
 
-INDEXES = {7: "facts_of_origin sessions_by_client", 12: "facts_guarded"}
+INDEXES = {7: "facts_of_origin sessions_by_client", 12: "facts_guarded", 14: "facts_citing"}
 
 COLUMNS = {
     5: "sync_themes.turns sync_themes.turn_seq sync_themes.turns_whole",

@@ -41,6 +41,7 @@ from hermes_memory_store.projects.project_repair import find_project_faults, rep
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
+from hermes_memory_store.upkeep.fact_citations import count_states
 
 DOCTOR = Actor("doctor")
 
@@ -89,6 +90,9 @@ ORPHANS = {
 }
 
 
+CITES_ANYTHING = "SELECT 1 FROM facts WHERE cites IS NOT NULL LIMIT 1"
+
+
 def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str], None] | None = None) -> list[Check]:
     """Run every check in turn.
 
@@ -100,6 +104,8 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
         if progress is not None:
             progress(name)
         try:
+            if check is check_citations and not store.db.value(CITES_ANYTHING):
+                continue
             checks.append(check(store, repair and not store.db.read_only))
         except (errors.StoreUnreadable, errors.ArgumentError, driver.DatabaseError) as error:
             checks.append(Check(name, False, f"could not be examined: {error}"))
@@ -321,6 +327,13 @@ def check_sync_queues(store: Store, _: bool) -> Check:
     return Check("team", False, "; ".join(problems) + why)
 
 
+def check_citations(store: Store, _: bool) -> Check:
+    """Count how what facts cite stands: what changed in files is no fault of the store."""
+    counts = count_states(store.citations.check_newest())
+    stated = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    return Check("citations", True, stated or "no fact cites anything")
+
+
 def check_file_permissions(store: Store, repair: bool) -> Check:
     parts = [store.path, log_path(store.path), index_path(store.path)]
     open_ones = [part for part in parts if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o077]
@@ -407,6 +420,7 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "theme names": check_theme_names,
     "sync": check_sync_versions,
     "team": check_sync_queues,
+    "citations": check_citations,
     "privacy": check_file_permissions,
     "leftovers": check_leftover_copies,
     "write-ahead log": check_log_size,

@@ -27,6 +27,7 @@ from hermes_memory_store.places.citations import (
     check_lines,
     cite_lines,
     compare_cited_lines,
+    decode_lines,
     digest_lines,
     format_citations,
     parse_citations,
@@ -71,12 +72,28 @@ class FactCheck:
         return next((check.other for check in self.checks if check.other is not None), None)
 
     @property
+    def is_stale(self) -> bool:
+        """Whether cited lines changed, are missing, or have another value."""
+        return self.state in (*STALE, "contradicted")
+
+    @property
     def state(self) -> str:
         """Return a `CitationState`, `contradicted`, or `not cited`."""
         if self.other is not None:
             return "contradicted"
         states = [check.state for check in self.checks]
         return next((state.value for state in WORST_FIRST if state in states), "not cited")
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPlace:
+    """A citation as a person sees it."""
+
+    check: CitationCheck
+    present: Sequence[str] = ()
+    """The lines that stand there now."""
+    cited: Sequence[str] | None = None
+    """Those that were cited, where they changed and Git has them."""
 
 
 WORST_FIRST = (
@@ -179,6 +196,12 @@ class FactCitations:
         ) as checker:
             return checker.check_fact(fact)
 
+    @staticmethod
+    def find_places(fact: Fact) -> list[CitedPlace]:
+        """Return what a fact cites with its lines, in the working tree that it came from; Git may take a while."""
+        with CitationChecker(None if fact.origin.root is None else repository_at(fact.origin.root)) as checker:
+            return [checker.to_place(check) for check in checker.check_fact(fact).checks]
+
     def take_file_value(self, facts: Facts, uid: Uid) -> ChangeResult:
         """Give a fact the value that its cited lines have now, and let it cite them anew, as one change.
 
@@ -252,13 +275,30 @@ class CitationChecker:
             return CitationCheck(citation, CitationState.MISSING, note="this branch does not have it")
         return CitationCheck(citation, CitationState.TRUE)
 
+    def read_committed(self, citation: Citation) -> list[bytes] | None:
+        """Read lines from the commit at which they were cited; None: they were never committed so. :raises GitFailed:"""
+        content = self._open_git().run("cat-file", "blob", f"{citation.commit}:{citation.what}")
+        lines = split_file_lines(content)[citation.first - 1 : citation.last]
+        return lines if digest_lines(lines) == citation.digest else None
+
+    def to_place(self, check: CitationCheck) -> CitedPlace:
+        """Read what stands in the place of cited lines now, and what was cited where Git still has it."""
+        citation, cited = check.citation, None
+        if citation.kind != "lines" or self._repository is None:
+            return CitedPlace(check)
+        path = check.note if check.state is CitationState.MOVED and check.note else citation.what
+        content, _ = read_cited_file(self._repository.root, path)
+        present = split_file_lines(content or b"")[max(0, check.first - 1) : check.last]
+        if check.state in STALE and citation.commit:
+            with contextlib.suppress(GitFailed):
+                cited = self.read_committed(citation)
+        return CitedPlace(check, decode_lines(present), None if cited is None else decode_lines(cited))
+
     def _follow(self, citation: Citation) -> CitationCheck | None:
         """Find cited lines in another file: one that the cited one was renamed to, or one with the longest of the lines."""
         assert self._repository is not None
-        git, head = self._open_git(), self._head or ""
-        cited = split_file_lines(git.run("cat-file", "blob", f"{citation.commit}:{citation.what}"))
-        lines = cited[citation.first - 1 : citation.last]
-        if digest_lines(lines) != citation.digest:  # they were never committed as they were cited
+        git, head, lines = self._open_git(), self._head or "", self.read_committed(citation)
+        if lines is None:
             return None
         longest = max(lines, key=len).strip().decode("utf-8", "replace")
         words = ("grep", "-I", "-l", "-z", "-F", "-e", longest, head)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hermes_memory_store.model import FactFilter
+from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.model import FactFilter, Origin, Way
+from hermes_memory_store.places.citations import cite_lines
+from hermes_memory_store.places.cited_values import FactWords
 from hermes_memory_store.store import Store
+from tests.store.test_citations import git
 from tests.tui.inspector.driving import fill, frozen, inspecting, main_screen, screen_text, until, until_shown
 
 
@@ -132,3 +136,26 @@ async def test_what_waits_for_the_same_is_one_row_that_unfolds_and_is_decided_on
     with Store.open(path) as store:
         assert store.facts.count(FactFilter(theme="default")) == 4
         assert [(row.rule, row.count) for row in store.sources.lifted()] == [("override", 4)]
+
+
+async def test_cited_lines_stand_beside_their_fact_with_what_changed(tmp_path: Path) -> None:
+    path, shop = tmp_path / "m.db", tmp_path / "shop"
+    shop.mkdir()
+    (shop / "db.toml").write_text("[db]\nport = 5432\nname = 'shop'\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        git(shop, *words)
+    with Store.open(path, clock=frozen) as store:
+        with store.attribute(store.projects.locate(Origin(way=Way.COMMAND_LINE), shop)):
+            fact = store.facts.write("ops", "V[db.port]: 5432 on staging").fact
+        head = git(shop, "rev-parse", "HEAD")
+        store.citations.add(fact.uid, [cite_lines(str(shop), "db.toml:2", head, fact=FactWords("db.port", "5432"))])
+        assert [check.detail for check in examine_store(store) if check.name == "citations"] == ["1 true"]
+    async with inspecting(path, size=(260, 50)) as pilot:
+        await until_shown(pilot, "db.toml:2  true")
+        await until_shown(pilot, "§")
+    (shop / "db.toml").write_text("[db]\nport = 5433\nname = 'shop'\n")
+    async with inspecting(path, size=(260, 50)) as pilot:
+        await until_shown(pilot, "db.toml:2  changed, the file says 5433")
+        await until_shown(pilot, "- port = 5432")
+        await until_shown(pilot, "+ port = 5433")
+        await until_shown(pilot, "≠")

@@ -192,7 +192,8 @@ class NowReader:
             for session in shown
         ]
         hosts = [] if is_past else list_host_states(store, sessions)
-        notes = [*find_waiting(store, themes), *find_wrong(themes, sessions, hosts, sync, capture)]
+        cited = [] if is_past else find_stale_citations(store)
+        notes = [*find_waiting(store, themes), *cited, *find_wrong(themes, sessions, hosts, sync, capture)]
         return NowState(
             agents,
             len(sessions) - len(shown),
@@ -348,6 +349,14 @@ def find_waiting(store: Store, themes: Sequence[ThemeSummary]) -> Iterable[NowNo
     conflicts = len(store.sync.standing.conflicts())
     if conflicts:
         yield NowNote(f"{pluralise(conflicts, 'conflict')} with the team", "team")
+
+
+def find_stale_citations(store: Store) -> Iterable[NowNote]:
+    stale = [check for check in store.citations.check_newest() if check.is_stale]
+    if stale:
+        contradicted = sum(check.other is not None for check in stale)
+        more = f", {contradicted} with another value" if contradicted else ""
+        yield NowNote(f"{pluralise(len(stale), 'fact')} with changed citations{more}", "review", is_wrong=True)
 
 
 def find_wrong(

@@ -477,7 +477,21 @@ class ListingScreen(MainPanes):
                 detail.near,
                 detail.uses,
             )
+            citing = [] if self.memory.is_past else self.table.list_citing()
+            if citing:
+                self.run_worker(
+                    partial(self._read_cited, detail.fact, citing), thread=True, group="cited", exclusive=True
+                )
         self.show_gauge()
+
+    def _read_cited(self, fact: Fact, citing: Sequence[Fact]) -> None:
+        """Read what facts cite, in a thread: files may be on a slow disk, and Git takes a while."""
+        from hermes_memory_store.upkeep.fact_citations import FactCitations
+
+        stale = {other.uid for other in citing if FactCitations.check_in_place(other).is_stale}
+        self.app.call_from_thread(self.table.note_stale, stale)
+        if fact.cites is not None:
+            self.app.call_from_thread(self.detail_pane.show_cited, fact.uid, FactCitations.find_places(fact))
 
     def show_overview(self) -> None:
         """Update agents, gauge and title from the overview."""

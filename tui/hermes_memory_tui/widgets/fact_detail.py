@@ -20,10 +20,12 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.text import display_formats, origin_text
 from hermes_memory_tui.text.highlight import SearchHighlighter, highlight_text
+from hermes_memory_tui.text.line_differences import diff_lines
 from hermes_memory_tui.widgets.text_panel import LabelledText, Line, labelled_value, wrap_lines
 
 if TYPE_CHECKING:
     from hermes_memory_store.conversations.fact_uses import FactUse
+    from hermes_memory_store.upkeep.fact_citations import CitedPlace
 
 MOST_SHOWN = 40
 """Changes and replaced facts that are listed; the rest is counted."""
@@ -49,6 +51,8 @@ class FactDetail(VerticalScroll):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._again: Callable[[int | None], None] = lambda _: None
+        self._cited: tuple[str, Sequence[CitedPlace]] = ("", ())
+        """The uid of a fact, and what it cites as it stands now."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="fact-text", markup=False)
@@ -62,6 +66,12 @@ class FactDetail(VerticalScroll):
 
     def redraw_ages(self, now: int) -> None:
         self._again(now)
+
+    def show_cited(self, uid: str, places: Sequence[CitedPlace]) -> None:
+        """Show what a fact cites with its lines, once they were read."""
+        if (uid, places) != self._cited:
+            self._cited = uid, places
+            self._again(None)
 
     def show(
         self,
@@ -94,6 +104,7 @@ class FactDetail(VerticalScroll):
                 *fact_content_lines(fact, marks or SearchHighlighter()),
                 Content(""),
                 *fact_state_lines(fact, history, now, readers, uses),
+                *cited_lines(fact, self._cited[1] if self._cited[0] == fact.uid else None),
                 *origin_lines(fact, turns),
                 *near_lines(near),
                 *self._chain(fact, chain, now),
@@ -216,6 +227,30 @@ def fact_state_lines(
     if fact.tier is Tier.QUARANTINED:
         lines.insert(1, labelled_line("rule", quarantine_reason(history)))
         lines.insert(1, Content.styled("quarantined: 7 reviews it, a archives it", "$warning"))
+    return lines
+
+
+def cited_lines(fact: Fact, places: Sequence[CitedPlace] | None) -> list[Line]:
+    """Return what a fact cites, and where lines changed their difference. :param places: None until they were read"""
+    if fact.cites is None:
+        return []
+    from hermes_memory_store.places.citations import parse_citations  # here, not above: few facts cite anything
+
+    lines: list[Line] = [Content(""), Content.styled("cites", "bold")]
+    if places is None:
+        return [*lines, *(Content(to_printable(citation.label)) for citation in parse_citations(fact.cites))]
+    for place in places:
+        check = place.check
+        notes = [check.state.value, f"line {check.first}" if check.state == "moved" else "", check.note]
+        notes += [check.other.label] if check.other else []
+        style = "$warning" if check.other or check.state in ("changed", "missing") else "$dim"
+        words = to_printable(", ".join(filter(None, notes)))
+        lines.append(Content.assemble(to_printable(check.citation.label), (f"  {words}", style)))
+        for part in diff_lines(place.present if place.cited is None else place.cited, place.present)[:MOST_SHOWN]:
+            sign, ink = (
+                ("-", "$error") if part.after is None else ("+", "$success") if part.before is None else (" ", "$dim")
+            )
+            lines.append(LabelledText(Content.styled(f"  {sign} ", ink), Content.styled(to_printable(part.text), ink)))
     return lines
 
 

@@ -78,6 +78,8 @@ class FactTable(MarkedList):
         self._gone: set[int] = set()
         self._aged_at = Millis(0)
         self._flashing: dict[int, str] = {}
+        self._stale: set[str] = set()
+        """Uids of facts whose cited lines are not as they were."""
         self._longest: dict[str, int] = {}
         """Cells of the longest text of the target and of each measured column, in what was read of this listing."""
         self.keys: array[int] = array("q")
@@ -223,6 +225,18 @@ class FactTable(MarkedList):
         self.pending = pending
         self._drawn.clear()
         self.refresh()
+
+    def list_citing(self) -> list[Fact]:
+        """Return those facts that were read and cite anything."""
+        facts = (self._facts.get(key) for key in [*self._facts.keys()])
+        return [fact for fact in facts if fact is not None and fact.cites is not None]
+
+    def note_stale(self, stale: set[str]) -> None:
+        """Mark facts whose cited lines changed. :param stale: their uids"""
+        if stale != self._stale:
+            self._stale = stale
+            self._drawn.clear()
+            self.refresh()
 
     def _end_flash(self, marks: dict[int, str]) -> None:
         for key in marks:
@@ -386,7 +400,9 @@ class FactTable(MarkedList):
             return Segment(f"{mark} ", self.ink("success" if mark == "+" else "warning", bold=True))
         if fact.id in self.marked:
             return Segment("▌ ", self.ink("accent", bold=True))
-        return Segment("⚑ " if fact.pinned else "  ", self.ink("dim"))
+        if fact.uid in self._stale:
+            return Segment("≠ ", self.ink("warning", bold=True))
+        return Segment("⚑ " if fact.pinned else "  " if fact.cites is None else "§ ", self.ink("dim"))
 
     def _tier_style(self, tier: Tier) -> Style:
         match tier:

@@ -39,8 +39,6 @@ RUN_S = 60
 LOCAL_OPS = ("cite", "uncite", "edit")
 """What only somebody here does: other changes bring citations from elsewhere, or back."""
 
-FAILING = ("missing", "changed", "contradicted")
-
 
 @add_examples(
     ("cite 3ca146fb --command 'make lint' --output 'no issues'", "what a person or CI may run, by `verify --run`"),
@@ -158,7 +156,7 @@ def verify_command(ctx: click.Context, here: bool, run: bool, yes: bool, junit: 
     print_checked(settings, checks)
     if junit is not None:
         write_junit(junit, checks)
-    ctx.exit(1 if any(check.state in FAILING for check in checks) else 0)
+    ctx.exit(1 if any(check.is_stale for check in checks) else 0)
 
 
 def find_stranger(store: Store, uid: str) -> str:
