@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -104,11 +104,12 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
         if progress is not None:
             progress(name)
         try:
-            if check is check_citations and not store.db.value(CITES_ANYTHING):
-                continue
             checks.append(check(store, repair and not store.db.read_only))
         except (errors.StoreUnreadable, errors.ArgumentError, driver.DatabaseError) as error:
             checks.append(Check(name, False, f"could not be examined: {error}"))
+    with suppress(errors.StoreUnreadable, driver.DatabaseError):  # which the check of the rows names
+        if store.db.value(CITES_ANYTHING):
+            checks.append(check_citations(store))
     return checks
 
 
@@ -327,7 +328,7 @@ def check_sync_queues(store: Store, _: bool) -> Check:
     return Check("team", False, "; ".join(problems) + why)
 
 
-def check_citations(store: Store, _: bool) -> Check:
+def check_citations(store: Store) -> Check:
     """Count how what facts cite stands: what changed in files is no fault of the store."""
     counts = count_states(store.citations.check_newest())
     stated = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
@@ -420,7 +421,6 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "theme names": check_theme_names,
     "sync": check_sync_versions,
     "team": check_sync_queues,
-    "citations": check_citations,
     "privacy": check_file_permissions,
     "leftovers": check_leftover_copies,
     "write-ahead log": check_log_size,
