@@ -32,6 +32,13 @@ MOST_COMPARED = 24
 REJECTED_WITHIN = 5
 """Words before a name among which one that rejects it stands."""
 
+LINKED = re.compile(r"\[([^\]\n]*)\]\([^)\n]*\)")
+ADDRESS = re.compile(r"<?https?://[^\s>]+>?|<[/!]?[a-z][^>\n]*>", re.IGNORECASE)
+"""An address or a tag, in which words and numbers say nothing."""
+
+SHORT = 12
+"""Words of a sentence that is compared as a whole."""
+
 SENTENCE_ENDS = re.compile(
     r"(?<=[.!?;])\s+|\n(?=\S)|\s+(?:–|—)\s+"
     r"|(?<=\w),\s+(?=(?:and )?(?:never|not|no|always|must|don't|do not|instead)\b)",
@@ -125,16 +132,30 @@ def find_fact_words(fact: Fact) -> frozenset[str]:
 def compare_entry(fact: Fact, text: str, headings: Sequence[str] = ()) -> Comparison | None:
     """Compare a fact with an entry; None where they have nothing to do with each other, or it cannot be told."""
     place = " ".join(headings)
-    sentences = [
-        sentence.strip(" .") for sentence in SENTENCE_ENDS.split(text.replace("**", "")) if sentence.strip(" .")
-    ]
+    sentences = split_sentences(text)
     if any(says_same(fact, sentence, place) for sentence in [*sentences, " ".join(sentences)]):
         return Comparison(fact, "same")
-    for sentence in sentences:
-        reason = find_opposite(fact, sentence, place)
+    for clause in (clause for sentence in sentences for clause in split_clauses(sentence)):
+        reason = find_opposite(fact, clause, place)
         if reason is not None:
             return Comparison(fact, "opposite", reason)
     return None
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of an entry; a row of two cells is a name and its value."""
+    plain = ADDRESS.sub(" ", LINKED.sub(r"\1", text.replace("**", ""))).strip()
+    if plain.startswith("|"):
+        cells = [cell.strip() for cell in plain.strip("|").split("|")]
+        plain = ": ".join(cells) if len(cells) == 2 else "; ".join(cells)
+    return [sentence.strip(" .") for sentence in SENTENCE_ENDS.split(plain) if sentence.strip(" .")]
+
+
+def split_clauses(sentence: str) -> list[str]:
+    """Return the clauses of a long sentence: what it says of one thing need not be of another that it names."""
+    if len(sentence.split()) <= SHORT:
+        return [sentence]
+    return [clause.strip() for clause in re.split(r"[,;:()]\s+|\s[(]|[)]", sentence) if clause.strip()]
 
 
 def says_same(fact: Fact, sentence: str, place: str) -> bool:
@@ -190,7 +211,17 @@ BINDING = re.compile(
     r"\b(?:never|not|no|don['’]?t|do|does|must|always|should|shall|avoid|cannot|can|may|before|without|only|please|ok|fine|to|be)\b",
     re.IGNORECASE,
 )
+VALUE = re.compile(r"[\w./:@+-]+(?: [\w./:@+-]+){0,2}")
 CHOOSES = re.compile(r"(?:we |always |please |only )*(?:use|using|uses|prefer)\b", re.IGNORECASE)
+
+MEASURES = re.compile(
+    r"(s|secs?|seconds?|ms|mins?|minutes?|h|hours?|days?|weeks?|months?|years?)|([kmgt]b)|(characters?|chars|columns)|(spaces?|tabs?)|"
+    r"(lines?)|(requests?)|(workers?|threads?|replicas?)|(reviewers?|approvals?)|(times|attempts?|retries)",
+    re.IGNORECASE,
+)
+
+NEAR = 5
+"""Words around a number among which one of its target stands."""
 
 PLAIN = 3
 """Words of a content that is a value and nothing else; of one of up to twice as many, any number is compared."""
@@ -260,20 +291,36 @@ def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
     around = frozenset(word for word in words_of(sentence) | words_of(place) if not any(map(str.isdigit, word)))
     target = frozenset(words_of_target(fact.target)[1] - GENERIC - LIMITS) or words_of_target(fact.target)[1]
     shared = len(own_words) - len(find_lone_words(own_words, around))
-    is_covered, words = not find_lone_words(target, around), len(fact.content.split())
-    if other is not None and (is_covered or (words <= PLAIN and is_on_topic(fact, sentence, place))):
+    is_covered = not find_lone_words(target, around) and is_on_topic(fact, sentence, "")
+    words = len(fact.content.split())
+    if other is not None and (is_covered or (words <= PLAIN and is_on_topic(fact, sentence, ""))):
         return f"{other.ours} ≠ {other.theirs}"
     if words > 2 * PLAIN:
         return None
-    for number, unit in sorted(ours):
-        for other_number, other_unit in sorted(theirs):
-            same_unit = (
-                unit == other_unit or not unit or not other_unit or unit.rstrip("s")[:3] == other_unit.rstrip("s")[:3]
-            )
-            is_close = shared >= 2 and 2 * shared >= len(own_words)
-            if same_unit and (is_covered or (is_close and is_on_topic(fact, sentence, place))):
+    is_close = is_covered or (shared >= 2 and 2 * shared >= len(own_words) and is_on_topic(fact, sentence, place))
+    for match in NUMBER.finditer(sentence) if is_close else ():
+        other_number, other_unit = match[1], (match[2] or "").casefold() if is_unit(match[2]) else ""
+        near = " ".join(
+            [*sentence[: match.start()].split()[-NEAR:], match[2] or "", *sentence[match.end() :].split()[:NEAR]]
+        )
+        if (":" in other_number and other_unit == "") or not is_on_topic(
+            fact, near, ""
+        ):  # a time, or of something else
+            continue
+        for number, unit in sorted(ours):
+            if number.count(".") + 1 >= other_number.count(".") and is_of_unit(unit, other_unit, fact.target):
                 return f"{number} {unit}".strip() + f" ≠ {other_number} {other_unit}".rstrip()
     return None
+
+
+def is_of_unit(unit: str, other: str, target: str) -> bool:
+    """Check whether two numbers count the same: seconds and hours do, seconds and a number alone do not."""
+    if unit == other:
+        return True
+    if not unit:  # times of `retry.max`, a reviewer of `reviewers`
+        return other in ("times", "attempts", "retries") or bool(words_of(other) & words_of_target(target)[1])
+    kinds = (MEASURES.fullmatch(unit), MEASURES.fullmatch(other))
+    return all(kinds) and kinds[0].lastindex == kinds[1].lastindex  # type: ignore[union-attr]
 
 
 def find_other_name(fact: Fact, sentence: str, place: str) -> str | None:
@@ -292,7 +339,9 @@ def find_other_name(fact: Fact, sentence: str, place: str) -> str | None:
     subject = words_of(sentence[: says.start()])
     about = subject | words_of(place)
     value = re.sub(r"^(?:the|a|an|now|always|currently)\s+", "", says[1].strip(" .`\"'"), flags=re.IGNORECASE)
-    if not subject or find_lone_words(target, about) or len(find_lone_words(subject, target)) > 1:
+    if not subject & words_of(fact.target.replace(".", " ")) or find_lone_words(target, about):
+        return None
+    if len(find_lone_words(subject, target)) > 1 or VALUE.fullmatch(value) is None:
         return None
     if value.casefold() == content.casefold() or words_of(value) & words_of(content) == words_of(content):
         return None
@@ -306,12 +355,15 @@ def find_reversal(fact: Fact, sentence: str, place: str) -> str | None:
     is_about = is_on_topic(fact, sentence, place)
     for clause in SENTENCE_ENDS.split(fact.content):
         ours, bare = count_negations(clause) > 0, remove_binding_words(clause)
-        if ours == theirs:
+        if ours == theirs or len(sentence.split()) > 2 * len(clause.split()) + 4:
             continue
-        for mine, others in ((words_of(bare), words_of(other)), (frozenset(bare.split()), frozenset(other.split()))):
-            small, large = sorted((mine, others), key=len)
-            lone = find_lone_words(small, large)
-            if len(small) >= 2 and 3 * len(lone) <= len(small) and (is_about or len(small) - len(lone) >= 3):
+        for least, mine, others in (
+            (2 / 3, words_of(bare), words_of(other)),
+            (1, frozenset(bare.split()), frozenset(other.split())),
+        ):
+            shared = len(mine) - len(find_lone_words(mine, others))
+            is_whole = 2 * len(find_lone_words(others, mine)) <= len(others) or shared == len(mine)
+            if shared >= 2 and shared >= least * len(mine) and is_whole and (is_about or shared >= 3):
                 return "never ≠ always" if ours else "always ≠ never"
     return None
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
-from hermes_memory_store.relief.entry_comparison import compare_entry
+from hermes_memory_store.host_files.memory_entries import split_entries
+from hermes_memory_store.relief.entry_comparison import FactComparer, compare_entry
 from hermes_memory_store.store import Store
 
 SAME, OPPOSITE, NEITHER = "same", "opposite", None
+
+KEPT = Path(__file__).with_name("kept_cases.txt")
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 CASES = (
     ("D[db]: postgres 16", "We use MySQL for the database.", "Stack", OPPOSITE),
@@ -80,3 +88,26 @@ def test_an_entry_says_the_same_as_a_fact_or_the_opposite(
     written = store.facts.write("ops", fact).fact
     comparison = compare_entry(written, entry, [heading] if heading else [])
     assert (comparison and comparison.outcome) == expected
+
+
+def test_of_kept_contradictions_at_least_85_percent_are_told(store: Store) -> None:
+    rows = [line.split("\t") for line in KEPT.read_text(encoding="utf-8").split("\n")[1:] if line]
+    outcomes = Counter[tuple[str, str]]()
+    for n, (expected, fact, entry, heading) in enumerate(rows):
+        comparison = compare_entry(store.facts.write(f"t{n}", fact).fact, entry, [heading] if heading else [])
+        outcomes[expected, comparison.outcome[:1] if comparison else "-"] += 1
+    assert outcomes["o", "o"] >= 51
+    assert outcomes["s", "s"] == 8
+
+
+def test_the_documents_of_this_project_contradict_few_facts_of_others(store: Store) -> None:
+    rows = [line.split("\t") for line in KEPT.read_text(encoding="utf-8").split("\n")[1:] if line]
+    facts = [store.facts.write(f"t{n}", row[1]).fact for n, row in enumerate(rows)]
+    comparer = FactComparer(facts)
+    texts = [path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))]
+    entries = [entry for text in texts for entry in split_entries(text)]
+    contradicting = [
+        entry for entry in entries if any(c.outcome == OPPOSITE for c in comparer.compare(entry.text, entry.headings))
+    ]
+    assert len(entries) > 500
+    assert len(contradicting) <= 0.05 * len(entries)
