@@ -132,7 +132,7 @@ def find_fact_words(fact: Fact) -> frozenset[str]:
 def compare_entry(fact: Fact, text: str, headings: Sequence[str] = ()) -> Comparison | None:
     """Compare a fact with an entry; None where they have nothing to do with each other, or it cannot be told."""
     place = " ".join(headings)
-    sentences = split_sentences(text)
+    sentences = split_entry_sentences(text)
     if any(says_same(fact, sentence, place) for sentence in [*sentences, " ".join(sentences)]):
         return Comparison(fact, "same")
     for clause in (clause for sentence in sentences for clause in split_clauses(sentence)):
@@ -142,7 +142,7 @@ def compare_entry(fact: Fact, text: str, headings: Sequence[str] = ()) -> Compar
     return None
 
 
-def split_sentences(text: str) -> list[str]:
+def split_entry_sentences(text: str) -> list[str]:
     """Return the sentences of an entry; a row of two cells is a name and its value."""
     plain = ADDRESS.sub(" ", LINKED.sub(r"\1", text.replace("**", ""))).strip()
     if plain.startswith("|"):
