@@ -80,8 +80,8 @@ class CitationState(StrEnum):
 
 STALE = (CitationState.CHANGED, CitationState.MISSING)
 
-MOST_PLACES = 8
-"""Places between the same neighbours that are compared."""
+MOST_PLACES, MOST_FILES = 8, 32
+"""Places between the same neighbours that are compared, and files that are held for several citations."""
 
 EMPTY = (("\0", 0),)
 """What no content has."""
@@ -414,36 +414,51 @@ def mark_lines(lines: Sequence[bytes], at: int, end: int) -> tuple[int, int, int
 
 
 def check_lines(
-    root: str, citation: Citation, fact: FactWords | None = None, compare: CompareLine | None = None
+    root: str,
+    citation: Citation,
+    fact: FactWords | None = None,
+    compare: CompareLine | None = None,
+    files: dict[str, tuple[list[bytes] | None, str]] | None = None,
 ) -> CitationCheck:
-    """Compare cited lines with their file as it is now."""
-    content, problem = read_cited_file(root, citation.what)
-    if content is None:
+    """Compare cited lines with their file as it is now. :param files: those that were read for others; more come to them"""
+    files = {} if files is None else files
+    if citation.what not in files:
+        content, problem = read_cited_file(root, citation.what)
+        if len(files) >= MOST_FILES:
+            files.clear()
+        files[citation.what] = None if content is None else split_file_lines(content), problem
+    lines, problem = files[citation.what]
+    if lines is None:
         state = CitationState.MISSING if problem == GONE else CitationState.UNKNOWN
         return CitationCheck(citation, state, note=problem)
-    return compare_cited_lines(citation, content, fact, compare)
+    return compare_file_lines(citation, lines, fact, compare)
 
 
 def compare_cited_lines(
     citation: Citation, content: bytes, fact: FactWords | None = None, compare: CompareLine | None = None
 ) -> CitationCheck:
-    """Compare cited lines with the content of a file; those that moved in it are found again.
+    return compare_file_lines(citation, split_file_lines(content), fact, compare)
+
+
+def compare_file_lines(
+    citation: Citation, lines: Sequence[bytes], fact: FactWords | None = None, compare: CompareLine | None = None
+) -> CitationCheck:
+    """Compare cited lines with those of a file; those that moved in it are found again.
 
     :param fact: which cites them, where another value in its place is looked for
     :param compare: returns what a line says against a fact, where no value of the fact was known to stand in its lines
     """
-    lines = split_file_lines(content)
     check = find_cited_lines(citation, lines)
     if fact is None or (check.state not in STALE and all(text in fact.content for text, _ in citation.values or EMPTY)):
         return check
-    texts = decode_lines(lines)
-    region = texts[check.first - 1 : check.last]
-    other = find_replaced_value(fact, citation.values, citation.what, region, texts)
-    if other is None and not citation.values:
-        stated = region or texts[citation.first - 1 : citation.last]
+    region, other = decode_lines(lines[max(0, check.first - 1) : check.last]), None
+    if citation.values:
+        other = find_replaced_value(fact, citation.values, citation.what, region, decode_lines(lines))
+    else:
+        stated = region or decode_lines(lines[citation.first - 1 : citation.last])
         other = find_stated_value(fact, citation.what, stated)
-    if other is None and compare is not None and not citation.values:
-        other = next(filter(None, (compare(fact, line, citation.what) for line in region)), None)
+        if other is None and compare is not None:
+            other = next(filter(None, (compare(fact, line, citation.what) for line in region)), None)
     return CitationCheck(citation, check.state, check.first, check.last, other=other)
 
 
@@ -527,22 +542,16 @@ def find_stale(root: str, facts: Iterable[tuple[Key, str, FactWords]]) -> dict[K
     :param facts: what names each, what it cites, and its words
     """
     stale: dict[Key, str] = {}
-    contents: dict[str, tuple[bytes | None, str]] = {}
+    files: dict[str, tuple[list[bytes] | None, str]] = {}
     ends = time.monotonic() + GIVING_S
     for key, cites, fact in facts:
         for citation in parse_citations(cites):
             if citation.kind != "lines" or key in stale or time.monotonic() > ends:
                 continue
-            content, problem = contents.get(citation.what) or read_cited_file(root, citation.what)
-            contents[citation.what] = content, problem
-            if content is None and problem != GONE:
-                continue
-            check = None if content is None else compare_cited_lines(citation, content, fact)
-            if check is None or check.other is not None or check.state in STALE:
-                words = (
-                    [] if check and check.state not in STALE else [f"cited lines changed{to_since(citation.cited_at)}"]
-                )
-                words += [check.other.label] if check and check.other else []
+            check = check_lines(root, citation, fact, files=files)
+            if check.other is not None or check.state in STALE:
+                words = [] if check.state not in STALE else [f"cited lines changed{to_since(citation.cited_at)}"]
+                words += [check.other.label] if check.other else []
                 stale[key] = f"({'; '.join(words)})"
     return stale
 

@@ -181,9 +181,12 @@ class FactCitations:
 
     def check_newest(self) -> list[FactCheck]:
         """Check the newest facts that cite, each in the working tree that it came from."""
-        return [
-            self.check_in_place(fact) for fact in to_facts(self._names, self._db.rows(CITING_FACTS, (MOST_IN_PLACE,)))
-        ]
+        facts = to_facts(self._names, self._db.rows(CITING_FACTS, (MOST_IN_PLACE,)))
+        roots = dict.fromkeys(fact.origin.root for fact in facts)
+        checkers = {
+            root: CitationChecker(None if root is None else repository_at(root), is_quick=True) for root in roots
+        }
+        return [checkers[fact.origin.root].check_fact(fact) for fact in facts]
 
     @staticmethod
     def check_in_place(fact: Fact) -> FactCheck:
@@ -231,6 +234,7 @@ class CitationChecker:
         self._repository = repository
         self._is_quick = is_quick
         self._head = None if repository is None else read_head(repository)[1]
+        self._files: dict[str, tuple[list[bytes] | None, str]] = {}
         self._stack = contextlib.ExitStack()
         self._git: BorrowedObjects | None = None
 
@@ -251,7 +255,7 @@ class CitationChecker:
             return self._check_commit(citation)
         if citation.kind != "lines":
             return CitationCheck(citation, CitationState.UNKNOWN, note=NOT_LOOKED_AT[citation.kind])
-        check = check_lines(self._repository.root, citation, fact, find_other_value)
+        check = check_lines(self._repository.root, citation, fact, find_other_value, self._files)
         if check.state not in STALE or check.other is not None or not citation.commit or self._is_quick:
             return check
         with contextlib.suppress(GitFailed):
