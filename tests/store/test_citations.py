@@ -414,3 +414,40 @@ def test_what_a_teammate_cites_is_refused_where_it_leads_out_or_is_no_citation(
     document = json.loads(line) | {"cites": odd}
     with pytest.raises(ImportFileError, match="cites"):
         parse_jsonl_line(json.dumps(document), 400)
+
+
+def test_a_file_that_became_something_else_is_not_looked_at(root: Path) -> None:
+    (root / "src").mkdir()
+    (root / "src" / "a.py").write_text(BODY)
+    citation = cite_lines(str(root), "src/a.py:4-6")
+    (root / "src" / ".git").write_text("gitdir: ../.git/modules/src\n")
+    assert state(root, citation)[0] == "unknown", "a submodule"
+    (root / "src" / ".git").unlink()
+    for make in (
+        lambda file: file.symlink_to(root / "db.py"),
+        lambda file: file.write_bytes(BODY.encode() + b"\0"),
+        lambda file: (file.touch(), os.truncate(file, 1 << 30)),
+        lambda file: file.mkdir(),
+        os.mkfifo,
+    ):
+        (root / "src" / "a.py").unlink()
+        make(root / "src" / "a.py")
+        assert state(root, citation)[0] == "unknown"
+        if (root / "src" / "a.py").is_dir():
+            (root / "src" / "a.py").rmdir()
+            (root / "src" / "a.py").touch()
+
+
+def test_a_shallow_clone_and_a_rebased_commit_are_told_as_far_as_they_go(repository: Path, tmp_path: Path) -> None:
+    first = git(repository, "rev-parse", "HEAD")
+    cited = cite_lines(str(repository), "db.py:4-6", first)
+    (repository / "db.py").write_text("# other\n")
+    git(repository, "commit", "-qam", "second")
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "shallow")
+    git(repository, "commit", "-q", "--amend", "-m", "rebased")
+    with Store.open(tmp_path / "m.db") as store:
+        for target, citation in (("db.port", cited), ("db.commit", cite_other("commit", first))):
+            store.citations.add(store.facts.write("ops", f"V[{target}]: 5432").fact.uid, [citation])
+        here, there = find_repository(str(repository)), find_repository(str(tmp_path / "shallow"))
+        assert [check.state for check in store.citations.verify("ops", here, None)] == ["changed", "true"]
+        assert [check.state for check in store.citations.verify("ops", there, None)] == ["changed", "missing"]
