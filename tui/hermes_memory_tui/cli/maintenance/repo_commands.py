@@ -40,6 +40,7 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
     ("repo verify --base main --sarif facts.sarif", "in CI: what a pull request does to the facts"),
 )
 @click.group("repo", short_help="Keep a project's facts in its repository.")
+@add_common_options
 def repo_command() -> None:
     """Keep a project's constraints, decisions and cited values in its repository, as files of .memory/facts.
 
