@@ -300,15 +300,19 @@ def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary
 
 def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
     """Also match what was probably meant by a word that nothing has."""
-    if not word.is_plain or not is_correctable(word.text) or known_members(word.terms):
+    if not may_be_mistyped(word):
         return
-    if has_time_expression(word.text) or not common_terms().isdisjoint(word.terms):
-        return  # written as it is meant: the index has no such word
     for term in find_corrections(word.text, vocabulary.walk, vocabulary.among):
         word.add((term,), MEANT)
     for term in find_corrections(word.text, members_beginning_with, known_members):
         for synonym, fit in find_synonyms((term,)).items():
             word.add(synonym, fit * MEANT)
+
+
+def may_be_mistyped(word: QueryTerm) -> bool:
+    """Check whether a word that nothing has may be another one, and not one of the field, of a date or of any text."""
+    is_known = has_time_expression(word.text) or known_members(word.terms) or not common_terms().isdisjoint(word.terms)
+    return word.is_plain and is_correctable(word.text) and not is_known
 
 
 def find_informative_runs(line: str, runs: Sequence[str], languages: Collection[str]) -> list[str]:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from hermes_memory_store.find.query_terms import MEANT, QueryTerms, add_synonyms, add_word_forms, to_query_terms
+from hermes_memory_store.find.query_terms import (
+    MEANT,
+    QueryTerms,
+    add_synonyms,
+    add_word_forms,
+    may_be_mistyped,
+    to_query_terms,
+)
 from hermes_memory_store.find.ranking import TermMatches, text_terms
 from hermes_memory_store.find.touched_facts import is_common_word
 from hermes_memory_store.find.vocabulary import Vocabulary
-from hermes_memory_store.language.typos import find_corrections, is_correctable
+from hermes_memory_store.language.typos import find_corrections
 
 COMMON, IN_TARGET, ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 0.5, 0.3, 2.0, 0.26
 """What a common word counts of a rare one; how much more a word counts in a target; what a word takes that a text lacks, and how
@@ -32,7 +39,7 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
     known = TextTerms(texts)
     add_word_forms(look, known, ())
     for word in look.words:
-        if known.terms.isdisjoint(word.terms) and is_correctable(word.text):
+        if known.terms.isdisjoint(word.terms) and may_be_mistyped(word):
             for term in find_corrections(word.text, known.walk, known.among):
                 word.add((term,), MEANT)
     return has_enough(look, words, texts)
