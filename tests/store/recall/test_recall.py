@@ -220,6 +220,18 @@ def test_nothing_is_given_where_a_question_shares_a_common_word_alone(
     assert store.recall.rank(["ops"], question).items
 
 
+@pytest.mark.parametrize(
+    ("content", "question"),
+    [
+        ("يتوقف الخادم الاحتياطي للصيانة أول كل شهر", "متى تتم صيانة الخوادم الاحتياطية؟"),
+        ("кот боится пылесоса", "почему мы не пылесосим при коте?"),
+    ],
+)
+def test_other_forms_of_its_words_touch_a_question(store: Store, content: str, question: str) -> None:
+    write(store, "note", content)
+    assert store.recall.give(["ops"], question, 500).items
+
+
 def test_many_facts_of_one_word_are_packed_up_to_the_budget(store: Store) -> None:
     said = [(f"V[n{number}]: heron", None) for number in range(3_000)]
     store.facts.write_many("ops", said, actor=store.facts.write("ops", "V[x]: y").fact.actor)
