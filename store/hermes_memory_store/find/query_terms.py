@@ -9,9 +9,8 @@ from functools import lru_cache
 from itertools import islice
 
 from hermes_memory_store.find.vocabulary import Vocabulary
-from hermes_memory_store.language.asked_times import has_time_expression
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
-from hermes_memory_store.language.stop_words import common_terms, is_stop_word, stop_forms
+from hermes_memory_store.language.stop_words import is_stop_word, stop_forms
 from hermes_memory_store.language.synonyms import (
     find_phrases,
     find_synonyms,
@@ -310,9 +309,8 @@ def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
 
 
 def may_be_mistyped(word: QueryTerm) -> bool:
-    """Check whether a word that nothing has may be another one, and not one of the field, of a date or of any text."""
-    is_known = has_time_expression(word.text) or known_members(word.terms) or not common_terms().isdisjoint(word.terms)
-    return word.is_plain and is_correctable(word.text) and not is_known
+    """Check whether a word that nothing has may be another one, and not one of the field."""
+    return word.is_plain and is_correctable(word.text) and not known_members(word.terms)
 
 
 def find_informative_runs(line: str, runs: Sequence[str], languages: Collection[str]) -> list[str]:
