@@ -96,12 +96,17 @@ class ReviewView(BaseView[ReviewQueue]):
         ),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        WriteBinding("A", "approve", "Approve", id="review.approve", tooltip="Approve: move to the hot tier"),
+        WriteBinding(
+            "A",
+            "approve",
+            "Approve",
+            id="review.approve",
+            tooltip="Approve: move to the hot tier, or take the file's value",
+        ),
         WriteBinding("e", "edit", "Edit", id="review.edit", tooltip="Edit; stays quarantined"),
         WriteBinding(
             "D", "refuse", "Reject", id="review.refuse", tooltip="Reject: hidden, purged after the retention period"
         ),
-        WriteBinding("T", "take", "Take", id="review.take", tooltip="Take the value that cited lines have now"),
         gather_binding("review"),
         WriteBinding(
             "R", "rules", "Rules", id="review.rules", tooltip="Always trust or reject this source, or remove a rule"
@@ -273,7 +278,7 @@ class ReviewView(BaseView[ReviewQueue]):
                 if cited.other is not None
             ),
             Content(""),
-            key_hint_line(("T", "take the file's value")),
+            key_hint_line(("A", "take the file's value")),
         ]
 
     def _rules(self) -> Sequence[Line]:
@@ -300,7 +305,17 @@ class ReviewView(BaseView[ReviewQueue]):
     # What a person does
 
     def action_approve(self) -> None:
-        self._settle(lambda store, uids: store.facts.approve(uids), "approved")
+        contradicted = self.data.contradicted if self.data is not None else []
+        check = next((check for check in contradicted if Contradicted(check.fact.uid) == self.grid.key), None)
+        if check is None or len(self.grid.selected_keys) > 1:
+            self._settle(lambda store, uids: store.facts.approve(uids), "approved")
+            return
+        self.writes.run(
+            lambda: self.memory.run_write(
+                lambda store: store.citations.take_file_value(store.facts, check.fact.uid),
+                f"{display_formats.fact_name(check.fact)} has the file's value",
+            )
+        )
 
     def action_refuse(self) -> None:
         self._settle(lambda store, uids: store.facts.refuse(uids), "rejected")
@@ -325,22 +340,6 @@ class ReviewView(BaseView[ReviewQueue]):
         if len(facts) > 1:
             subject = display_formats.pluralise(len(facts), "fact")
         self.writes.run(lambda: self.memory.run_write(lambda store: act(store, uids), f"{subject} {outcome}"))
-
-    def action_take(self) -> None:
-        key = self.grid.key
-        check = (
-            next((check for check in self.data.contradicted if Contradicted(check.fact.uid) == key), None)
-            if self.data
-            else None
-        )
-        if check is None:
-            return
-        self.writes.run(
-            lambda: self.memory.run_write(
-                lambda store: store.citations.take_file_value(store.facts, check.fact.uid),
-                f"{display_formats.fact_name(check.fact)} has the file's value",
-            )
-        )
 
     def action_edit(self) -> None:
         entry = self.selected_entry

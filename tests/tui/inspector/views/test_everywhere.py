@@ -72,6 +72,7 @@ WRITING = {
     "turns": {"purge"},
     "team": set(),
     "now": set(),
+    "files": {"edit", "move", "remove", "add", "switch"},
 }
 """Actions of each view that change the memory."""
 

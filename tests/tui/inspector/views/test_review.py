@@ -179,7 +179,7 @@ async def test_a_contradicted_fact_takes_the_value_of_its_file(path: Path, tmp_p
         await until(pilot, lambda: len(rows_of(view)) == 3)
         await to_row(pilot, "V[db.port]")
         await until(pilot, lambda: "says 5432, the file says 5433" in beside(pilot))
-        await pilot.press("T")
+        await pilot.press("A")
         await until(pilot, lambda: facts_of(path)["db.port"].content == "5433 on staging")
         await until(pilot, lambda: len(rows_of(view)) == 2)
         await pilot.press("u")
