@@ -29,7 +29,6 @@ from hermes_memory_store.files.fact_files import (
 )
 from hermes_memory_store.files.fact_restore import Restorer
 from hermes_memory_store.files.jsonl_format import PortableFact
-from hermes_memory_store.intake.intake import AdmittedFact
 from hermes_memory_store.intake.spans import find_mark_names
 from hermes_memory_store.items.kinds import STANDS
 from hermes_memory_store.items.mutation import Mutation
@@ -271,7 +270,7 @@ class RepositoryFacts:
             for number, error in restorer.restore_batch(items):
                 plan.mistakes.append(FileMistake(some[number].path, 1, error.message))
         for file in plan.changed:
-            admitted = AdmittedFact(file.notation)
+            (admitted,) = store.intake.admit_record(self.theme, file.notation).facts
             columns[file.uid] = {"content": admitted, **admitted.attributes, "cites": file.cites}
         columns |= {uid: {"tier": Tier.WITHDRAWN.value, "pinned": 0} for uid in plan.withdrawn}
         with store.db.write_transaction() as conn:

@@ -188,7 +188,7 @@ async def test_a_wider_terminal_shows_what_a_narrower_one_shows(name: str, tmp_p
             await until(pilot, lambda width=width: pilot.app.screen.size.width == width)
             shown = shown_columns(pilot.app.screen)
             assert before <= shown, f"{width}: {before - shown}"
-            assert name in ("told", "review", "turns") or "intraday-sre" in screen_text(pilot), width
+            assert name in ("told", "review", "turns", "files") or "intraday-sre" in screen_text(pilot), width
             before = shown
 
 

@@ -182,7 +182,7 @@ async def test_a_deleted_store_is_said_in_the_open_view_and_comes_back(path: Pat
                 await until(pilot, lambda view=view: any("novel" in row for row in rows_of(view)))
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", [name for name in VIEWS if name != "files"])  # which lists none of its rows
 async def test_another_store_in_its_place_is_shown_in_the_open_view(path: Path, name: str) -> None:
     fill(path, "V[a]: 1", scope="launch")
     other = path.with_name("other.db")
