@@ -25,9 +25,8 @@ Words = dict[str, Any]
 
 def describe_file_change(path: Path, before: str, after: str) -> tuple[Words, Words]:
     """Return what the journal holds of a change: the text that differs and a little around it, where it is, and digests."""
-    start = count_shared(before, after)
-    rest = min(len(before), len(after)) - start
-    end = count_shared(before[::-1][:rest], after[::-1][:rest])
+    start = len(os.path.commonprefix((before, after)))
+    end = len(os.path.commonprefix((before[start:][::-1], after[start:][::-1])))
     first, line = max(0, start - AROUND), find_line_number(before, start)
     words = []
     for text in (before, after):
@@ -36,12 +35,6 @@ def describe_file_change(path: Path, before: str, after: str) -> tuple[Words, Wo
             {"path": os.fspath(path), "line": line, "at": first, "text": text[first:last], "digest": to_digest(text)}
         )
     return words[0], words[1]
-
-
-def count_shared(text: str, other: str) -> int:
-    """Count the characters with which both texts begin."""
-    pairs = enumerate(zip(text, other, strict=False))
-    return next((n for n, (one, another) in pairs if one != another), min(len(text), len(other)))
 
 
 def to_digest(text: str) -> str:

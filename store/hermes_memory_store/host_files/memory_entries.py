@@ -16,6 +16,7 @@ from hermes_memory_store.notation.token_estimate import estimate_tokens
 SECTIONS = "sections"
 """The form of hermes-agent's files: entries between lines of § alone. All others are Markdown."""
 
+LINE_END = re.compile(r"\r\n|\r|\n")
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 DELIMITING = re.compile(r"(?:\A|\r\n|\r|\n)§(?=\r\n|\r|\n|\Z)(?:\r\n|\r|\n)?")
 ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+|\Z)")
@@ -71,7 +72,7 @@ def split_sections(text: str) -> Iterator[FileEntry]:
 
 
 def find_line_number(text: str, end: int) -> int:
-    return 1 + len(re.findall(r"\r\n|\r|\n", text[:end]))
+    return 1 + len(LINE_END.findall(text, 0, end))
 
 
 class Splitter:
@@ -252,7 +253,7 @@ def replace_file_entry(text: str, entry: FileEntry, new: str, form: str = "") ->
         entry.text.split("\n"),
         wording.split("\n"),
     )
-    line_start = max(text.rfind("\n", 0, entry.start), text.rfind("\r", 0, entry.start)) + 1
+    line_start = find_line_start(text, entry.start)
     leads = [re.sub(r"[^ \t]", " ", text[line_start : entry.start].removeprefix("\ufeff"))]
     if len(pieces) > 1:  # as its next line is indented, where that is read so
         leads.insert(0, re.match(r"[ \t]*", next((raw for raw, _ in pieces[1:] if raw.strip(" \t")), ""))[0])  # type: ignore[index]
@@ -273,7 +274,7 @@ def replace_file_entry(text: str, entry: FileEntry, new: str, form: str = "") ->
                 edited.append(((lead if n and lines[n] else "") + lines[n] + blanks * bool(lines[n]), ""))
         joined = "".join(raw + (end or newline) for raw, end in edited[:-1]) + edited[-1][0].rstrip(" \t")
         after = text[: entry.start] + joined + text[entry.end :]
-        if [(other.kind, other.text) for other in split_entries(after, form)] == expected:
+        if read_wordings(after, form) == expected:
             return after
     return prove_edit(after, form, expected, f"would not be read as one {entry.kind}; word it as one")
 
@@ -302,7 +303,7 @@ def remove_file_entry(text: str, entry: FileEntry, form: str = "") -> str:
     is_apart = blank is not None and (not before or re.search(r"(?:\A\ufeff?|[\r\n])[ \t]*(?:\r\n|\r|\n)\Z", before))
     candidates = [before + after[blank.end() :]] if blank is not None and is_apart else []
     for candidate in (*candidates, tight + after, before + newline + after):
-        if [(other.kind, other.text) for other in split_entries(candidate, form)] == expected:
+        if read_wordings(candidate, form) == expected:
             return candidate
     return prove_edit(before + after, form, expected, "cannot be removed by itself: what is around it would be joined")
 
@@ -322,8 +323,7 @@ def append_file_entry(text: str, new: str, form: str = "") -> str:
     is_list = last is not None and last.kind == "item" and not text[last.end :].strip()
     if is_list:
         top = next(entry for entry in reversed(entries) if entry.kind == "item" and entry.depth == 0)
-        line_start = max(text.rfind("\n", 0, top.start), text.rfind("\r", 0, top.start)) + 1
-        mark = text[line_start : top.start].removeprefix("\ufeff")
+        mark = text[find_line_start(text, top.start) : top.start].removeprefix("\ufeff")
         mark, gap = re.sub(r"\d+", lambda match: str(int(match[0]) + 1), mark), ""
     expected = [*((entry.kind, entry.text) for entry in entries), ("item", wording)]
     return prove_edit(closed + gap + mark + wording + ending, form, expected, "would not be read as one item")
@@ -331,13 +331,21 @@ def append_file_entry(text: str, new: str, form: str = "") -> str:
 
 def find_line_end(text: str, place: int) -> str:
     """Return how lines end around a place: the next end after it, else the last before it, else a line feed."""
-    ends = re.compile(r"\r\n|\r|\n")
-    match = ends.search(text, place)
+    match = LINE_END.search(text, place)
     return match[0] if match else next((end for _, end in reversed(split_text_lines(text[:place])) if end), "\n")
+
+
+def find_line_start(text: str, place: int) -> int:
+    return max(text.rfind("\n", 0, place), text.rfind("\r", 0, place)) + 1
+
+
+def read_wordings(text: str, form: str) -> list[tuple[str, str]]:
+    """Return the kind and text of each entry: what an edit must leave of the others."""
+    return [(entry.kind, entry.text) for entry in split_entries(text, form)]
 
 
 def prove_edit(after: str, form: str, expected: Iterable[tuple[str, str]], problem: str) -> str:
     """Return an edited text. :raises ArgumentError: it is not read as expected"""
-    if [(entry.kind, entry.text) for entry in split_entries(after, form)] != list(expected):
+    if read_wordings(after, form) != list(expected):
         raise ArgumentError(f"the text {problem}; nothing was changed", after[-200:])
     return after
