@@ -296,7 +296,7 @@ def cite_lines(root: str, place: str, commit: str = "", cited_at: int = 0, fact:
         raise ArgumentError(f"{path} cannot be cited: {problem}", path)
     lines = split_file_lines(content)
     if last > len(lines):
-        raise ArgumentError(f"{path} has {len(lines)} lines, none of number {last}", place)
+        raise ArgumentError(f"{path} has {len(content.splitlines())} lines, none of number {last}", place)
     if not any(lines[first - 1 : last]):
         raise ArgumentError(f"{place}: these lines are empty", place)
     safe_text.validate_text(path, "the path")

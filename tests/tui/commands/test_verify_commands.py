@@ -52,6 +52,15 @@ def test_a_fact_cites_and_is_verified(ask: Ask, tell: Tell, uid: str, shop: Path
     assert ask("verify").out == "1 not cited\n"
 
 
+def test_a_commit_may_be_cited_by_name(ask: Ask, tell: Tell, uid: str, shop: Path) -> None:
+    commit = git(shop, "rev-parse", "HEAD")
+    for name in ("HEAD", "main"):
+        assert [cited["commit"] for cited in tell("cite", uid, "--commit", name)["cites"]] == [commit]
+        ask("undo")
+    assert "is no commit that can be cited" in ask("cite", uid, "--commit", "no-branch").err
+    assert "db.py has 10 lines, none of number 90" in ask("cite", uid, "db.py:90").err
+
+
 def test_commands_run_only_when_they_are_asked_for(ask: Ask, uid: str, shop: Path) -> None:
     trace = shop / "trace"
     assert ask("cite", uid, "--command", f"touch {trace}; echo 3 issues", "--output", "^0 issues").code == 0

@@ -111,7 +111,8 @@ class JournalPrinter:
             return f"themes of places: {before.get('places')} → {after['places']}"
         if change.entity == "file" and "path" in after:
             return f"{after['path']}:{after['line']}"
-        names = [name for name in {**before, **after} if name not in DERIVED_COLUMNS]
+        both = {**before, **after}
+        names = [name for name in both if name not in DERIVED_COLUMNS and before.get(name) != after.get(name)]
         parts = [
             format_column_change(name, before.get(name), after.get(name))
             for name in names
@@ -185,6 +186,6 @@ def format_column_change(name: str, before: Any, after: Any) -> str:
         before, after = (
             ", ".join(citation.label for citation in parse_citations(cites)) or None for cites in (before, after)
         )
-    if before is None or after is None:
+    if before is None or after is None or before == after:
         return f"{name}: {after if before is None else before}"
     return f"{name}: {before} → {after}"

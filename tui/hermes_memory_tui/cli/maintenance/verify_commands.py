@@ -22,7 +22,7 @@ from hermes_memory_store.places.citations import (
     cite_other,
 )
 from hermes_memory_store.places.cited_values import FactWords
-from hermes_memory_store.places.git_files import find_repository
+from hermes_memory_store.places.git_files import find_repository, read_branch_tip, read_head
 from hermes_memory_store.places.project_sighting import to_project
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
@@ -74,7 +74,7 @@ def cite_command(
     file as it is then.
     """
     named = [
-        *(cite_other("commit", commit) for commit in commits),
+        *(cite_other("commit", find_commit(commit) or commit) for commit in commits),
         *(cite_other("command", command, exit_code=exit_code, output=output) for command in commands),
         *(cite_other("url", url) for url in urls),
         *(cite_other("turn", turn) for turn in turns),
@@ -91,6 +91,14 @@ def cite_command(
         else:
             changed = store.citations.remove(uid, "" if removed == "all" else removed, theme=theme)
     print_citing(settings, "cites" if removed is None else "cites no longer", cited, removed or "", changed)
+
+
+def find_commit(name: str) -> str | None:
+    """Return the commit that `HEAD` or a branch of the working folder's repository is at."""
+    repository = find_repository(os.path.realpath("."))
+    if repository is None:
+        return None
+    return read_head(repository)[1] if name == "HEAD" else read_branch_tip(repository, name)
 
 
 def print_citing(
