@@ -25,8 +25,8 @@ Words = dict[str, Any]
 
 def describe_file_change(path: Path, before: str, after: str) -> tuple[Words, Words]:
     """Return what the journal holds of a change: the text that differs and a little around it, where it is, and digests."""
-    start = len(os.path.commonprefix((before, after)))
-    end = len(os.path.commonprefix((before[start:][::-1], after[start:][::-1])))
+    start = len(os.path.commonprefix((before, after)))  # noqa: RUF071 - characters are what is compared
+    end = len(os.path.commonprefix((before[start:][::-1], after[start:][::-1])))  # noqa: RUF071
     first, line = max(0, start - AROUND), find_line_number(before, start)
     words = []
     for text in (before, after):
