@@ -9,9 +9,10 @@ import pytest
 
 from hermes_memory_store.files.repository_facts import RepositoryFacts
 from hermes_memory_store.model import Change
+from hermes_memory_store.places.citations import parse_citations
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
-from tests.bridge.running import Shim, bridge, text, until
+from tests.bridge.running import Shim, bridge, data, text, until
 from tests.store.test_projects import git
 
 
@@ -165,3 +166,79 @@ def test_facts_of_a_repository_are_given_from_the_yes_on_and_marked_on_their_bra
         git(shop, "switch", "-q", "main")
         until(lambda: "D[till]: Stripe alone (branch pay)" in text(shim.call("memory_status")), "the watch")
         assert "Redis streams\n" in text(shim.call("memory_status"))
+
+
+BODY = "def connect(host):\n    port = 5432\n    return host, port\n"
+
+
+def cited(db: Path, uid: str) -> list[str]:
+    with Store.open(db, read_only=True) as store:
+        return [citation.label for citation in parse_citations(store.facts.get(uid).cites)]
+
+
+def rename(folder: Path, name: str, new: str, above: str = "") -> None:
+    text = (folder / name).read_text(encoding="utf-8")
+    git(folder, "rm", "-q", "--cached", name)
+    (folder / name).unlink()
+    commit(folder, new, above + text)
+
+
+def wait_for(shim: Shim, db: Path, uid: str, *places: str) -> None:
+    """Wait until a fact cites these, which the bridge looks at when an agent says something."""
+    shim.call("memory_status")
+    until(lambda: cited(db, uid) == [*places], "the watch")
+
+
+def test_lines_that_a_commit_moved_are_cited_where_they_are(served: Path, shop: Path) -> None:
+    git(shop, "switch", "-q", "main")
+    commit(shop, "db.py", BODY)
+    commit(shop, "copy.py", "# the same\n" + BODY)
+    with Shim(served, cwd=shop) as shim:
+        shim.open("claude-code")
+        uid = data(shim.call("memory_write", content="V[db.port]: 5432", cites=["db.py:1-3"]))["uid"]
+        lost = data(shim.call("memory_write", content="D[a]: one", cites=["a.txt:1", "https://a.example/b"]))["uid"]
+        rename(shop, "a.txt", "b.txt", "not it\n")
+        (shop / "b.txt").write_text("else\n", encoding="utf-8")
+        wait_for(shim, served, lost, "b.txt:2", "https://a.example/b")
+        rename(shop, "db.py", "store.py", "# new\n")
+        until(lambda: cited(served, uid) == ["store.py:2-4"], "the watch, while no agent says anything")
+        change = follows(served)[-1]
+        assert (change.op, change.uid, str(change.actor)) == ("cite", uid, "bridge")
+        assert "cited lines" not in text(shim.call("memory_search", query="port"))
+        with Store.open(served) as store:
+            store.undo.changes([change.seq])
+            assert store.journal.verify().ok
+        other = data(shim.call("memory_write", content="V[db.host]: host", cites=["store.py:2"]))["uid"]
+        rename(shop, "store.py", "base.py")
+        wait_for(shim, served, other, "base.py:2")
+        assert cited(served, uid) == ["db.py:1-3"], "what a person took back is not done again"
+
+
+def test_what_is_not_committed_or_only_on_a_branch_moves_no_citation(served: Path, shop: Path) -> None:
+    git(shop, "switch", "-q", "main")
+    commit(shop, "db.py", BODY)
+    commit(shop, "old.py", BODY.replace("connect", "close"))
+    with Shim(served, cwd=shop) as shim:
+        shim.open("claude-code")
+        uid = data(shim.call("memory_write", content="V[db.port]: 5432", cites=["db.py:1-3"]))["uid"]
+        last = data(shim.call("memory_write", content="D[db.close]: by host", cites=["old.py:1-3"]))["uid"]
+        git(shop, "mv", "db.py", "store.py")
+        git(shop, "commit", "-q", "--allow-empty", "--only", "-m", "without it")
+        shim.call("memory_status")
+        git(shop, "mv", "store.py", "db.py")
+        git(shop, "switch", "-q", "-c", "aside")
+        rename(shop, "db.py", "store.py")
+        own = data(shim.call("memory_write", content="V[db.name]: x", cites=["store.py:1-3"]))["uid"]
+        rename(shop, "store.py", "base.py")
+        wait_for(shim, served, own, "base.py:1-3")
+        git(shop, "switch", "-q", "main")
+        rename(shop, "old.py", "new.py")
+        wait_for(shim, served, last, "new.py:1-3")
+        assert (cited(served, uid), cited(served, own)) == (["db.py:1-3"], ["base.py:1-3"])
+        git(shop, "merge", "-q", "--no-edit", "aside")
+        wait_for(shim, served, uid, "base.py:1-3")
+
+
+def follows(db: Path) -> list[Change]:
+    with Store.open(db, read_only=True) as store:
+        return [change for change in store.journal.changes(ops=["cite"]) if change.actor.kind == "bridge"]

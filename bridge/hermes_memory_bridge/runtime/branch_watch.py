@@ -1,4 +1,5 @@
-"""Notice in the background which branches were merged, so that facts written on them are no longer marked.
+"""Notice in the background which branches were merged, so that facts written on them are no longer marked, and where lines that
+facts cite were moved to.
 
 Where refs have moved, or an agent is at another commit, Git is asked about what is open; one command at a time, and never
 in the path of an answer.
@@ -9,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hermes_memory_bridge.runtime.branch_notices import WatchedRepository
 from hermes_memory_bridge.runtime.project_reader import run_in_daemon_thread
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import UNKNOWN_ORIGIN, Fact
+from hermes_memory_store.places.git_files import Repository, find_default_branch
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.projects.borrowed_objects import GitFailed
 from hermes_memory_store.projects.branch_search import BranchFindings, ReaderHead, find_ref_state, look_at_branches
 from hermes_memory_store.store import Store
@@ -54,6 +58,9 @@ class BranchWatch:
         self._pulled: dict[str, ReaderHead] = {}
         """Where agents were when the facts of their repository were read, by common directory."""
 
+        self._followed: dict[str, str] = {}
+        """Commits at which cited lines were followed, by working tree."""
+
     async def run(self) -> None:
         try:
             for project in await self._worker.read(lambda store: store.branch_states.list_watched(MOST_KNOWN)):
@@ -76,6 +83,7 @@ class BranchWatch:
             async with asyncio.timeout(LONGEST_S):
                 await self._pull_facts(common, watched)
                 await self._find_merges(common, watched)
+                await self._follow_citations(common, watched)
         except StoreError as error:
             log.error("branches could not be looked at: %s", error.message)
         except TimeoutError:
@@ -128,6 +136,22 @@ class BranchWatch:
         if findings != self._found.get(common):
             await self._keep(common, open_branches.project, findings)
 
+    async def _follow_citations(self, common: str, watched: WatchedRepository) -> None:
+        """Let facts cite the files that their lines were moved to, once for each commit of a working tree."""
+        from hermes_memory_store.upkeep.fact_citations import find_all_moves  # here: a start does not wait for it
+
+        if watched.seen is None:
+            return
+        root = watched.seen.root
+        seen = await run_in_daemon_thread(lambda: read_project(root))
+        if seen.commit is None or seen.common != common or self._followed.get(root) == seen.commit:
+            return
+        self._followed[root] = seen.commit
+        facts = await self._worker.read(lambda store: find_followed_facts(store, seen, common))
+        moves = await run_in_daemon_thread(lambda: find_all_moves(root, facts)) if facts else {}
+        if moves:
+            await self._worker.write(lambda store: store.citations.follow(moves))
+
     async def _keep(self, common: str, project: int, state: tuple[str | None, list[BranchFindings]]) -> None:
         default, findings = state
 
@@ -141,6 +165,23 @@ class BranchWatch:
         ).is_due = True  # what is merged is not looked for any more, and where branches end is known
         if merged:
             log.info("%d merged branches were noticed", merged)
+
+
+def find_followed_facts(store: Store, seen: ProjectSighting, common: str) -> list[Fact]:
+    """Return the citing facts of a project of which its present branch decides where their lines are.
+
+    The default branch decides for all that it has, another one for what was written on it: no switch moves citations back.
+    """
+    project, default = store.branch_states.find_project(common), find_default_branch(Repository(common, common, common))
+    if project is None or seen.branch is None:
+        return []
+    facts = store.citations.list_project_facts(project)
+    facts = [fact for fact in facts if seen.branch in (default or seen.branch, fact.origin.branch)]
+    with store.attribute(
+        replace(UNKNOWN_ORIGIN, project=store.projects.find(seen), branch=seen.branch, commit=seen.commit)
+    ):
+        marks = [store.branch_labels.find_marks(fact.theme, [fact.origin]) for fact in facts]
+    return [fact for fact, found in zip(facts, marks, strict=True) if not found]
 
 
 def find_open_branches(store: Store, common: str, branches: list[str]) -> OpenBranches | None:

@@ -157,7 +157,10 @@ class CitationCheck:
 
 def format_citations(citations: Iterable[Citation]) -> str | None:
     """Return citations as a fact holds them; None for none."""
-    words = [citation.to_words() for citation in citations]
+    return format_words([citation.to_words() for citation in citations])
+
+
+def format_words(words: Sequence[Any]) -> str | None:
     return json.dumps(words, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if words else None
 
 

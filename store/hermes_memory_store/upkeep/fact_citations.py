@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
@@ -16,9 +18,10 @@ from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
 from hermes_memory_store.memory.facts import Facts
-from hermes_memory_store.memory.scopes import change_attribute
+from hermes_memory_store.memory.scopes import change_attribute, record_change
 from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact, Uid
 from hermes_memory_store.places.citations import (
+    MOST_BYTES,
     MOST_CITED,
     STALE,
     Citation,
@@ -29,7 +32,11 @@ from hermes_memory_store.places.citations import (
     compare_cited_lines,
     decode_lines,
     digest_lines,
+    find_symbol,
     format_citations,
+    format_words,
+    mark_lines,
+    parse_citation,
     parse_citations,
     read_cited_file,
     split_file_lines,
@@ -37,7 +44,8 @@ from hermes_memory_store.places.citations import (
 from hermes_memory_store.places.cited_values import FactWords, OtherValue
 from hermes_memory_store.places.git_files import Repository, read_head, repository_at
 from hermes_memory_store.projects.borrowed_objects import BorrowedObjects, GitFailed, borrow_objects
-from hermes_memory_store.uids import short_uid
+from hermes_memory_store.projects.branch_states import BRIDGE, OF_PROJECT
+from hermes_memory_store.uids import parse_uid, short_uid
 
 FOLLOW_S = 20.0
 """How long Git may look for where the lines of all changed citations went."""
@@ -55,8 +63,18 @@ NOT_LOOKED_AT = {
 CHECKED_FACTS = f"{FACTS_WITH_READS} WHERE f.theme_id = ? AND f.tier IN ('hot', 'cold') ORDER BY f.id"
 CITING_FACTS = f"{FACTS_WITH_READS} WHERE f.tier IN ('hot', 'cold') AND f.cites IS NOT NULL ORDER BY f.id DESC LIMIT ?"
 
+PROJECT_FACTS = f"""
+    {FACTS_WITH_READS} WHERE f.tier IN ('hot', 'cold') AND f.cites IS NOT NULL
+      AND f.origin_id IN (SELECT id FROM origins WHERE {OF_PROJECT})
+      AND (SELECT op FROM journal WHERE uid = f.uid AND entity = 'fact' ORDER BY seq DESC LIMIT 1) <> 'undo'
+    ORDER BY f.id DESC LIMIT ?2
+"""
+
 MOST_IN_PLACE = 1_000
 """Newest citing facts that are checked each time a list of them is drawn."""
+
+Moves = Mapping[Uid, Mapping[Citation, Citation]]
+"""Citations as they were and as they are now, by the fact that cites them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +188,7 @@ class FactCitations:
     def verify(self, theme: str, repository: Repository | None, project: str | None) -> list[FactCheck]:
         """Check the facts of a theme that come from a project, or from none, in its working tree as it is now.
 
-        Lines that are no longer in their file are looked for where Git says that it went, and in the files of the same words.
+        Lines that are no longer in their file are looked for in files of the same words.
 
         :raises UnknownTheme:
         """
@@ -187,6 +205,26 @@ class FactCitations:
             root: CitationChecker(None if root is None else repository_at(root), is_quick=True) for root in roots
         }
         return [checkers[fact.origin.root].check_fact(fact) for fact in facts]
+
+    def list_project_facts(self, project: int) -> list[Fact]:
+        """Return the newest facts of a project that cite, without those of which a person took the last change back."""
+        return to_facts(self._names, self._db.rows(PROJECT_FACTS, (project, MOST_IN_PLACE)))
+
+    def follow(self, moves: Moves) -> ChangeResult:
+        """Let facts cite the files that their lines were moved to, as one change of the bridge."""
+        with self._db.write_transaction() as conn:
+            change = Mutation(conn, self._names, self._journal, BRIDGE)
+            for uid, moved in moves.items():
+                row = change.fact_row(parse_uid(uid))
+                if row is None or row.cites is None:
+                    continue
+                present = [(parse_citation(words), words) for words in json.loads(row.cites)]
+                cites = format_words(
+                    [moved[cited].to_words() if cited and cited in moved else words for cited, words in present]
+                )
+                if cites != row.cites:
+                    change.update_fact(row, "cite", keep_time=True, cites=cites)
+            return record_change(change)
 
     @staticmethod
     def check_in_place(fact: Fact) -> FactCheck:
@@ -258,8 +296,11 @@ class CitationChecker:
         check = check_lines(self._repository.root, citation, fact, find_other_value, self._files)
         if check.state not in STALE or check.other is not None or not citation.commit or self._is_quick:
             return check
+        root = self._repository.root
         with contextlib.suppress(GitFailed):
-            return self._follow(citation) or check
+            moved = self._follow(citation, lambda path: read_cited_file(root, path)[0])
+            if moved is not None:
+                return CitationCheck(citation, CitationState.MOVED, moved.first, moved.last, note=moved.what)
         return check
 
     def _open_git(self) -> BorrowedObjects:
@@ -298,9 +339,42 @@ class CitationChecker:
                 cited = self.read_committed(citation)
         return CitedPlace(check, decode_lines(present), None if cited is None else decode_lines(cited))
 
-    def _follow(self, citation: Citation) -> CitationCheck | None:
-        """Find cited lines in another file: one that the cited one was renamed to, or one with the longest of the lines."""
+    def find_moves(self, fact: Fact) -> dict[Citation, Citation]:
+        """Find where lines are that the commit of the working tree, and not only this, took out of the file that is cited."""
         assert self._repository is not None
+        words, moves = FactWords(fact.target, fact.content), dict[Citation, Citation]()
+        for citation in parse_citations(fact.cites):
+            if citation.kind != "lines" or not citation.commit:
+                continue
+            check = check_lines(self._repository.root, citation, words, find_other_value, self._files)
+            if (
+                check.state not in STALE
+                or check.other is not None
+                or self._has_lines(citation, citation.what, self._head)
+            ):
+                continue
+            with contextlib.suppress(GitFailed):
+                moved = self._follow(citation, lambda path: self._read_blob(path, self._head))
+                moves |= {} if moved is None else {citation: moved}
+        return moves
+
+    def _read_blob(self, path: str, commit: str | None) -> bytes | None:
+        try:
+            content = self._open_git().run("cat-file", "blob", f"{commit}:{path}")
+        except GitFailed:
+            return None
+        return None if len(content) > MOST_BYTES or b"\0" in content else content
+
+    def _has_lines(self, citation: Citation, path: str, commit: str | None) -> bool:
+        content = self._read_blob(path, commit)
+        return content is not None and compare_cited_lines(citation, content).state not in STALE
+
+    def _follow(self, citation: Citation, read: Callable[[str], bytes | None]) -> Citation | None:
+        """Find cited lines in another file, which did not have them when they were cited.
+
+        :param read: returns a file as it is looked through
+        :raises GitFailed: Git gives no answer
+        """
         git, head, lines = self._open_git(), self._head or "", self.read_committed(citation)
         if lines is None:
             return None
@@ -310,11 +384,28 @@ class CitationChecker:
         paths = [path.partition(":")[2] for path in listed if path]
         paths.sort(key=lambda path: likeness(path, citation.what), reverse=True)
         for path in paths[:MOST_FOLLOWED]:
-            content, _ = read_cited_file(self._repository.root, path)
+            content = read(path)
             check = None if content is None else compare_cited_lines(citation, content)
-            if check is not None and check.state in (CitationState.TRUE, CitationState.MOVED):
-                return CitationCheck(citation, CitationState.MOVED, check.first, check.last, note=path)
+            if (
+                content is None
+                or check is None
+                or check.state in STALE
+                or self._has_lines(citation, path, citation.commit)
+            ):
+                continue
+            there = split_file_lines(content)
+            marks = mark_lines(there, check.first - 1, check.last)
+            symbol = find_symbol(there, check.first - 1)
+            moved = replace(citation, what=path, first=check.first, last=check.last, commit=head)
+            return replace(moved, symbol=symbol, marks=marks, file_lines=len(there))
         return None
+
+
+def find_all_moves(root: str, facts: Iterable[Fact]) -> Moves:
+    """Find where the commit of a working tree moved the cited lines of facts to, as far as the time of Git suffices."""
+    with CitationChecker(repository_at(root)) as checker:
+        moves = {fact.uid: checker.find_moves(fact) for fact in facts}
+    return {uid: moved for uid, moved in moves.items() if moved}
 
 
 def likeness(path: str, other: str) -> tuple[bool, int]:
