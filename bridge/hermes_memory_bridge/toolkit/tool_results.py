@@ -98,7 +98,22 @@ def to_fact_data(fact: Fact, mark: BranchMark | None = None) -> dict[str, Any]:
         **FACT.optional_words({name: getattr(fact, name) for name in FACT.shown}, FACT.shown),
         **({"origin": to_origin_data(fact.origin)} if fact.origin.is_known else {}),
         **({} if mark is None else {"branch": to_mark_data(mark)}),
+        **({"cites": places} if (places := list_cited_places(fact)) else {}),
     }
+
+
+def list_cited_places(fact: Fact) -> list[str]:
+    """Return the lines of files that a fact cites, `src/db.py:12-20`."""
+    if fact.cites is None:
+        return []
+    from hermes_memory_store.places.citations import parse_citations  # here: few facts cite anything
+
+    return [to_given_name(citation.label) for citation in parse_citations(fact.cites) if citation.kind == "lines"]
+
+
+def format_cited_places(fact: Fact) -> str:
+    places = list_cited_places(fact)
+    return f" (cites {', '.join(places)})" if places else ""
 
 
 def to_reason_data(items: Iterable[GivenItem]) -> dict[str, dict[str, float]]:

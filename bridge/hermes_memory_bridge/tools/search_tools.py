@@ -15,7 +15,14 @@ from hermes_memory_bridge.toolkit.arguments import (
     whole_number,
 )
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_held_note, add_note, to_fact_data, to_reason_data
+from hermes_memory_bridge.toolkit.tool_results import (
+    ToolResult,
+    add_held_note,
+    add_note,
+    format_cited_places,
+    to_fact_data,
+    to_reason_data,
+)
 from hermes_memory_bridge.toolkit.tool_spec import COUNT, OBJECT, OBJECTS, TEXT, YES, tool
 from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.model import FactType, Tier
@@ -80,7 +87,7 @@ def memory_search(
         theme, label = connection.theme, scope
         connection.add_deferred_task(lambda store: store.sessions.note_reference(session, theme, label))
     lines = [
-        item.line + ("" if fact.tier is Tier.HOT else f" [{fact.tier.value}]")
+        item.line + format_cited_places(fact) + ("" if fact.tier is Tier.HOT else f" [{fact.tier.value}]")
         for item, fact in zip(matches.items, facts, strict=True)
     ]
     data = {
@@ -124,7 +131,7 @@ def memory_reflect(
     for item, fact in zip(matches.items, facts, strict=True):
         label = "" if item.mark is None else f" {item.mark.label}"
         tier = "" if fact.tier is Tier.HOT else f"  ({fact.tier.value})"
-        groups[fact.type].append(f"  [{fact.target}]: {fact.content}{label}{tier}")
+        groups[fact.type].append(f"  [{fact.target}]: {fact.content}{label}{format_cited_places(fact)}{tier}")
     lines = [f"reflection: {topic[:200]}  ({len(facts)} facts)", ""]
     for kind, heading in HEADINGS.items():
         if groups[kind]:

@@ -118,9 +118,13 @@ def test_an_agent_cites_with_the_write_and_a_wrong_place_loses_nothing(ask: Ask,
         assert "cites: src/db.py:4-6" in text
         assert "cites: not gone.py:1; gone.py cannot be cited: there is no such file" in text
         assert data(answer)["status"] == "created"
+        found = shim.call("memory_search", query="port")
+        assert "| V[db.port]: 5432 (cites src/db.py:4-6)" in found["result"]["content"][0]["text"]
+        assert data(found)["facts"][0]["cites"] == ["src/db.py:4-6"]
+        assert "5432 (cites src/db.py:4-6)" in str(shim.call("memory_reflect", topic="port")["result"]["content"])
         (shop / "src" / "db.py").write_text(BODY.replace("5432", "5433"))
-        found = shim.call("memory_search", query="port")["result"]["content"][0]["text"]
-        assert "V[db.port]: 5432 (cited lines changed since " in found
+        changed = shim.call("memory_search", query="port")["result"]["content"][0]["text"]
+        assert "V[db.port]: 5432 (cited lines changed since " in changed
     assert ask("verify").code == 1
 
 
