@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 
@@ -11,11 +12,15 @@ from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, 
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, TEXT, TEXTS, tool
 from hermes_memory_store.errors import ArgumentError, InputError, MemoryFull, NotationError, SourceRefused, StoreError
 from hermes_memory_store.intake.spans import NOT_KEPT, to_secret_placeholder
+from hermes_memory_store.items.action_rows import list_actions
 from hermes_memory_store.model import Actor, ChangeResult, Fact, Origin, Relief, Session, Suspicion, WriteResult
 from hermes_memory_store.notation.memory_spec import find_target
 from hermes_memory_store.places.citations import MOST_CITED, cite_named
 from hermes_memory_store.places.cited_values import FactWords
 from hermes_memory_store.uids import short_uid
+
+MOST_ACTIONS = 8
+"""Newest actions of a session of which files may say what it writes."""
 
 WARN_PCT = 80
 """From here on an answer warns, as hermes-memory 0.3.0 does."""
@@ -97,6 +102,8 @@ def memory_write(
     if origin is not None and not (result.created or set(origin.turns) <= {*result.fact.origin.turns}):
         lines.append("turns: none added; the fact was there already and keeps the messages that it names")
     lines += cite_written(connection, result.fact, cites, Actor("session", session.name))
+    if result.created and not cites:
+        lines += propose_line(connection, session, result.fact)
     return ToolResult(
         "\n".join(lines),
         {
@@ -129,6 +136,19 @@ def cite_written(connection: Connection, fact: Fact, names: tuple[str, ...], act
         store.citations.add(fact.uid, cited, theme=fact.theme, actor=actor)
         lines.append(f"cites: {', '.join(citation.label for citation in cited)}")
     return lines
+
+
+def propose_line(connection: Connection, session: Session, fact: Fact) -> list[str]:
+    """Propose the line of a file that says a fact, of those that its session read or edited last, where that is kept."""
+    store, root = connection.store, connection.store.names.origins.current().root
+    actions = list_actions(store.db, session, MOST_ACTIONS) if root is not None else []
+    paths = dict.fromkeys(action.what for action in actions if action.kind != "run")
+    if root is None or not paths:
+        return []
+    from hermes_memory_store.relief.tidying import find_line_seen  # here: few stores keep actions
+
+    place = find_line_seen(fact, root, paths)
+    return [f"{place} says so; if it rests on that, write it again with cites: {json.dumps([place])}"] if place else []
 
 
 def format_masked(connection: Connection, result: WriteResult | ChangeResult) -> list[str]:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import takewhile
 
 from hermes_memory_store.clock import DAY_MS, format_iso_time
 from hermes_memory_store.context.packing import LINE_TOKENS
@@ -24,8 +25,8 @@ from hermes_memory_store.language.stop_words import stop_terms
 from hermes_memory_store.language.tokenizer import split_runs
 from hermes_memory_store.memory.near_duplicates import fold_word, unmatched_words, words_of
 from hermes_memory_store.model import LIVE_TIERS, Fact, FactFilter, Tier
-from hermes_memory_store.places.citations import read_cited_file
-from hermes_memory_store.places.cited_values import CAMEL
+from hermes_memory_store.places.citations import decode_lines, read_cited_file, split_file_lines
+from hermes_memory_store.places.cited_values import CAMEL, FactWords, find_values, hold_values
 from hermes_memory_store.places.git_files import find_repository, read_head
 from hermes_memory_store.projects.borrowed_objects import GitFailed, borrow_objects
 from hermes_memory_store.store import Store
@@ -60,6 +61,9 @@ MOST_PLACES, MOST_HITS, SHOWN_CHARS = 3, 400, 60
 """Lines that say a value, of which one can be chosen; lines that have it; characters of one that a reason shows."""
 
 GREP_LINE = re.compile(r"^[^:]*:([^\0]*)\0(\d+)\0(.{1,400})$", re.MULTILINE)
+
+MOST_LIKELY, LOOKING_S = 40, 0.02
+"""Lines of a file with most values of a fact, of which one may be proposed, and how long a write looks for them."""
 
 SECONDARY = re.compile(r"test|doc|example|sample|fixture|vendor|node_modules|\.(?:md|rst|txt)$", re.IGNORECASE)
 """Files whose lines follow others, and say a word in passing."""
@@ -226,6 +230,21 @@ def find_lines_to_cite(root: str, facts: Sequence[Fact]) -> Iterator[TidyStep]:
         if (content or b"").split(b"\n")[number - 1 : number] == [text.encode("utf-8", "surrogateescape")]:
             reason = f"{path}:{number} says so: {text.strip()[:SHOWN_CHARS]}"
             yield TidyStep("cite", fact, reason, value=f"{os.path.join(repository.root, path)}:{number}")
+
+
+def find_line_seen(fact: Fact, root: str, paths: Iterable[str]) -> str:
+    """Return the line that says a fact, `PATH:12`, in the first of some files that has one to three of them; else nothing."""
+    words = FactWords(fact.target, fact.content)
+    values, ends = {value.text.casefold() for value in find_values(fact.content)}, time.thread_time() + LOOKING_S
+    for path in takewhile(lambda _: time.thread_time() < ends, paths):
+        lines = decode_lines(split_file_lines(read_cited_file(root, path)[0] or b""))
+        hits = [(number, sum(value in line.casefold() for value in values)) for number, line in enumerate(lines, 1)]
+        hits = sorted(((number, count) for number, count in hits if count), key=lambda hit: -hit[1])[:MOST_LIKELY]
+        numbers = [number for number, _ in hits if hold_values(words, [lines[number - 1]])]
+        numbers = [number for number in numbers if gives_value(fact, path, lines[number - 1])]
+        if 0 < len(numbers) <= MOST_PLACES:
+            return f"{path}:{numbers[0]}"
+    return ""
 
 
 def gives_value(fact: Fact, path: str, line: str) -> bool:

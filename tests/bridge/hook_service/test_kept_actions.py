@@ -23,7 +23,7 @@ from hermes_memory_store.store import Store
 from tests.bridge.backfill.test_backfill import age, bring
 from tests.bridge.hook_program.conftest import RUN
 from tests.bridge.hook_service.hook_line import send_event
-from tests.bridge.running import bridge, environment, until
+from tests.bridge.running import Shim, bridge, environment, text, until
 from tests.processes import PATIENCE_S
 from tests.store.conftest import HandClock
 
@@ -124,6 +124,42 @@ def test_a_command_a_file_and_what_they_came_to_are_kept_with_their_session(allo
         assert (host_session.heard_event, host_session.prompts) == ("start", 0)
         session = store.sessions.get(str(host_session.theme), str(host_session.session))
         assert len(list_actions(store.db, session)) == 4
+
+
+PROPOSED = [
+    ("V[db.port]: 5432", "src/db.py:3"),
+    ("D[cache.backend]: redis", "app.yaml:2"),
+    ("V[api.url]: https://api.acme.dev/v2", "app.yaml:3"),
+    ("C[db.timeout]: 30 s for each query", "src/db.py:4"),
+    ("V[db.port]: 5433", ""),
+    ("V[retry.count]: 3", ""),
+    ("D[layout]: one module per table", ""),
+    ("V[queue.port]: 7000", ""),
+]
+
+
+def test_the_line_read_that_says_what_is_written_is_proposed_and_never_cited_by_itself(
+    allowed: Path, shop: Path
+) -> None:
+    (shop / "src").mkdir()
+    (shop / "src" / "db.py").write_text("# 3 tables\nHOST = 'here'\nDB_PORT = 5432\nDB_QUERY_TIMEOUT = 30\n")
+    (shop / "app.yaml").write_text("cache:\n  cache_backend: redis\n  api_url: https://api.acme.dev/v2\n")
+    (shop / "unread.yaml").write_text("queue_port: 7000\n")
+    (shop / "outside.yaml").symlink_to("/etc/passwd")
+    with bridge(allowed) as places, Shim(allowed, cwd=shop) as shim:
+        shim.open("claude-code")
+        send_event(places, "start", session=ID.format(1), folder=str(shop), pids=[os.getpid()])
+        for number, name in enumerate(("src/db.py", "app.yaml", "outside.yaml", "gone.py", "../../x"), 2):
+            tell(places, edited(shop, name, number, tool_name="Read"))
+        wait_for(allowed, 5)
+        answers = {line: text(shim.call("memory_write", content=line)).splitlines() for line, _ in PROPOSED}
+        proposed = [(line, next((row for row in rows if "says so" in row), "")) for line, rows in answers.items()]
+        words = '{0} says so; if it rests on that, write it again with cites: ["{0}"]'
+        assert proposed == [(line, words.format(place) if place else "") for line, place in PROPOSED]
+        again = shim.call("memory_write", content=PROPOSED[0][0], cites=[PROPOSED[0][1]])
+        assert "cites: src/db.py:3" in text(again)
+        with Store.open(allowed, read_only=True) as store:
+            assert [check.fact.content for check in store.citations.check_newest()] == ["5432"]
 
 
 @pytest.mark.parametrize("answer", [None, False])
