@@ -2,7 +2,7 @@
 
     pip install rank-bm25 hermes-memory==0.3.0     # each is left out where it is missing
     python -m tests.benchmarks.recall_questions [--model FOLDER] [--half kept] [--by category]
-    python -m tests.benchmarks.recall_questions --work [--half kept] [--by kind] [--missed]
+    python -m tests.benchmarks.recall_questions --work [later] [--half kept] [--by kind] [--missed]
 
 The set is `tests/recall_sets/developers`: one memory in four languages. `plain FTS5` is porter, any word, bm25; `rank-bm25`
 BM25Okapi over lower-case words; `hermes-memory` its own search. All are packed alike: in their order, until the next fact does
@@ -56,13 +56,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--model", help="folder or name of a local model; without it words alone are measured")
     options.add_argument("--half", choices=[half.value for half in Half], help="one half of the questions alone")
-    options.add_argument("--work", action="store_true", help="measure the sets of six kinds of work")
+    options.add_argument(
+        "--work", nargs="?", const="work", help="measure the sets of six kinds of work; of three others with `later`"
+    )
     options.add_argument("--by", choices=("category", "language", "kind"), help="a column for each; of work, a row")
     options.add_argument("--missed", action="store_true", help="print what is missed, and what is told for nothing")
     given = options.parse_args()
     if given.work:
         halves = [Half(given.half)] if given.half else [*Half]
-        table(WORK_HEADINGS, measure_work(halves, by_kind=given.by == "kind", shows=given.missed))
+        table(WORK_HEADINGS, measure_work(given.work, halves, by_kind=given.by == "kind", shows=given.missed))
         return
     wanted = load_developer_set()
     questions = wanted.questions if given.half is None else wanted.half(Half(given.half))
@@ -184,12 +186,12 @@ Tell = Callable[[str], list[str]]
 WORK_HEADINGS = ("way", "half", "kind", "hit", "wanted told", "idle told", "precision")
 
 
-def measure_work(halves: list[Half], *, by_kind: bool, shows: bool) -> list[list[object]]:
+def measure_work(sets: str, halves: list[Half], *, by_kind: bool, shows: bool) -> list[list[object]]:
     """Return a row for each way and half, or for each kind of work in it; each is measured in a memory of its own."""
     rows: list[list[object]] = []
     for (way, open_way), half in itertools.product(WORK_WAYS.items(), halves):
         answered: list[tuple[str, WorkText, list[str]]] = []
-        for work in load_work_sets():
+        for work in load_work_sets(sets):
             texts = [one for one in (work.prompts if way == "prompt hook" else work.questions) if one.half is half]
             with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
                 patch.chdir(folder)
