@@ -13,14 +13,17 @@ from hermes_memory_store.find.query_terms import (
     to_query_terms,
 )
 from hermes_memory_store.find.ranking import TermMatches, text_terms
-from hermes_memory_store.find.touched_facts import is_common_word
+from hermes_memory_store.find.touched_facts import find_matches, is_common_word
 from hermes_memory_store.find.vocabulary import Vocabulary
+from hermes_memory_store.language.asked_measures import find_asked_measure
+from hermes_memory_store.language.stop_words import is_common_term
+from hermes_memory_store.language.synonyms import SAME
 from hermes_memory_store.language.typos import find_corrections
 
-COMMON, IN_TARGET, ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 0.5, 0.3, 2.0, 0.26
+COMMON, IN_TARGET, ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.4, 0.5, 0.3, 2.0, 0.35
 """What a common word counts of a rare one; how much more a word counts in a target; what a word takes that a text lacks, and how
 many at most, since a message may speak of several things; and what must be left. Chosen on the choosing halves of
-`tests/recall_sets/work` and `developers`: of what answers a question there, one in fifty is kept back."""
+`tests/recall_sets/work` and `developers`, so that nothing which answers a question there is kept back beside what was before."""
 
 
 def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
@@ -33,8 +36,10 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
         return True
     words = range(len(look.words))  # what several of them mean comes behind them
     add_synonyms(look)
-    texts = [*texts]
-    if not look.languages and has_enough(look, words, texts):
+    measure = find_asked_measure(question)
+    texts = [pair for pair in texts if measure is None or measure.can_be_told_by(*pair)]
+    counted = None if measure is None else measure.counted
+    if not look.languages and has_enough(look, words, texts, counted):
         return True
     known = TextTerms(texts)
     add_word_forms(look, known, ())
@@ -42,7 +47,7 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
         if known.terms.isdisjoint(word.terms) and may_be_mistyped(word):
             for term in find_corrections(word.text, known.walk, known.among):
                 word.add((term,), MEANT)
-    return has_enough(look, words, texts)
+    return has_enough(look, words, texts, counted)
 
 
 class TextTerms(Vocabulary):
@@ -58,19 +63,22 @@ class TextTerms(Vocabulary):
         return [term for term in terms if term in self.terms]
 
 
-def has_enough(look: QueryTerms, words: range, texts: Iterable[tuple[str, str]]) -> bool:
+def has_enough(look: QueryTerms, words: range, texts: Iterable[tuple[str, str]], counted: str | None) -> bool:
     """Check whether one of some targets and contents has enough of a question.
 
-    :param words: places of those that it must not lack
+    :param words: places of those that it should not lack
+    :param counted: the word that it must not lack
     """
     matches = TermMatches(look.words)
     weights = [COMMON if is_common_word(word) else 1.0 for word in look.words]
-    for text, content in texts:
-        target = text_terms(text) if text else ()
-        named = {at for at, _ in matches.of(target)} if target else set[int]()
-        shared = named.union(at for at, _ in matches.of(text_terms(content)))
-        touch = sum(weights[at] for at in shared) + IN_TARGET * sum(weights[at] for at in named)
+    needed = {at for at in words if look.words[at].text == counted}
+    for target, content in texts:
+        shared: dict[int, float] = {}
+        for part, share in ((target, 1.0 + IN_TARGET), (content, 1.0)):
+            for terms, at, fit in find_matches(matches, text_terms(part)):
+                weight = COMMON if all(map(is_common_term, terms)) else weights[at]
+                shared[at] = max(shared.get(at, 0.0), weight * share * min(1.0, fit / SAME))
         absent = min(MOST_ABSENT, sum(weights[at] for at in words if at not in shared))
-        if touch - ABSENT * absent >= LEAST_TOUCH or (target and all(term in matches.known for term in target)):
+        if sum(shared.values()) - ABSENT * absent >= LEAST_TOUCH and shared.keys() >= needed:
             return True
     return False

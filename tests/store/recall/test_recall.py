@@ -221,6 +221,32 @@ def test_nothing_is_given_where_a_question_shares_a_common_word_alone(
 
 
 @pytest.mark.parametrize(
+    ("question", "content", "is_answered"),
+    [
+        ("how heavy is the flywheel?", "the flywheel turns at 52 Hz", False),
+        ("how heavy is the flywheel?", "the flywheel weighs 4 kg", True),
+        ("how many bearings has the flywheel?", "the flywheel turns at 52 Hz", False),
+        ("how many bearings has the flywheel?", "two bearings hold the flywheel", True),
+        ("what does the flywheel cost?", "the flywheel turns at 52 Hz", False),
+        ("was kostet das Schwungrad?", "ein Schwungrad für 340 €", True),
+        ("how long does the flywheel run on?", "the flywheel runs on for ages", False),
+        ("how long does the flywheel run on?", "the flywheel runs on for an hour or two", True),
+        ("what is the phone number of the flywheel's maker?", "Brandl made the flywheel in 1987", False),
+    ],
+)
+def test_what_cannot_answer_a_question_for_a_measure_does_not_touch_it(
+    store: Store, question: str, content: str, is_answered: bool
+) -> None:
+    write(store, "notes", content)
+    assert bool(store.recall.give(["ops"], question, 500).items) is is_answered
+
+
+def test_a_word_that_is_only_near_a_common_one_does_not_touch(store: Store) -> None:
+    write(store, "pairing", "secure connections by passkey")
+    assert store.recall.give(["ops"], "how do we encrypt the backups?", 500).items == ()
+
+
+@pytest.mark.parametrize(
     ("content", "question"),
     [
         ("يتوقف الخادم الاحتياطي للصيانة أول كل شهر", "متى تتم صيانة الخوادم الاحتياطية؟"),
