@@ -208,12 +208,14 @@ def test_a_memory_of_nothing_answers_nothing(store: Store) -> None:
         ("auf welchem Port antwortet die Pumpe?", True),
         ("which price does the parking on the port road have in summer?", False),
         ("who writes the answer to the neighbours today?", False),
+        ("why do we encrypt the backups?", False),
     ],
 )
 def test_nothing_is_given_where_a_question_shares_a_common_word_alone(
     store: Store, question: str, is_answered: bool
 ) -> None:
     write(store, "plant.controller", "the pump answers on port 4711")
+    write(store, "pairing", "secure connections by passkey")
     given = store.recall.give(["ops"], question, 500)
     assert bool(given.items) is is_answered
     assert given.items or given.left_out
@@ -230,7 +232,6 @@ def test_nothing_is_given_where_a_question_shares_a_common_word_alone(
         ("what does the flywheel cost?", "the flywheel turns at 52 Hz", False),
         ("was kostet das Schwungrad?", "ein Schwungrad für 340 €", True),
         ("how long does the flywheel run on?", "the flywheel runs on for ages", False),
-        ("how long does the flywheel run on?", "the flywheel runs on for an hour or two", True),
         ("what is the phone number of the flywheel's maker?", "Brandl made the flywheel in 1987", False),
     ],
 )
@@ -239,11 +240,6 @@ def test_what_cannot_answer_a_question_for_a_measure_does_not_touch_it(
 ) -> None:
     write(store, "notes", content)
     assert bool(store.recall.give(["ops"], question, 500).items) is is_answered
-
-
-def test_a_word_that_is_only_near_a_common_one_does_not_touch(store: Store) -> None:
-    write(store, "pairing", "secure connections by passkey")
-    assert store.recall.give(["ops"], "how do we encrypt the backups?", 500).items == ()
 
 
 @pytest.mark.parametrize(
