@@ -134,7 +134,7 @@ def test_a_citation_comes_back_as_it_was_and_odd_ones_are_left_out(root: Path) -
         ("/etc/passwd:1", "not in the repository"),
         (".git/config:1", "not in the repository"),
         ("gone.py:1", "no such file"),
-        ("link.py:1", "symbolic link"),
+        ("link.py:1", "it is a link"),
         ("linked/db.py:1", "a link leads there"),
         ("module/db.py:1", "a repository of its own"),
         ("data.bin:1", "no text"),

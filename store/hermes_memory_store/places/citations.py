@@ -6,6 +6,7 @@ by these lines that moved are found again, and a closing bracket is not taken fo
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -370,7 +371,7 @@ def read_cited_file(root: str, path: str) -> tuple[bytes | None, str]:
     except FileNotFoundError:
         return None, GONE
     except OSError as error:
-        return None, error.strerror or "it cannot be read"
+        return None, "it is a link" if error.errno == errno.ELOOP else error.strerror or "it cannot be read"
     try:
         if os.fstat(handle).st_size > MOST_BYTES:
             return None, f"it is larger than {MOST_BYTES >> 20} MB"
