@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hermes_memory_store.errors import ArgumentError, ImportFileError
+from hermes_memory_store.errors import ArgumentError, FactConflict, ImportFileError
 from hermes_memory_store.files.export_import import export_jsonl, export_spec, import_file
 from hermes_memory_store.files.jsonl_format import parse_jsonl_line
 from hermes_memory_store.model import Millis, Origin, Way
@@ -295,6 +295,45 @@ def test_a_fact_cites_and_is_undone_and_verified(repository: Path, tmp_path: Pat
         assert [check.state for check in store.citations.verify("ops", found, None)] == ["not cited"]
         with pytest.raises(ArgumentError, match="cites nothing"):
             store.citations.remove(fact.uid, "db.py:4-6")
+
+
+def test_a_fact_that_is_right_against_its_file_is_contradicted_only_by_what_comes_next(
+    repository: Path, tmp_path: Path
+) -> None:
+    with Store.open(tmp_path / "m.db") as store:
+        here = store.projects.locate(Origin(way=Way.COMMAND_LINE), repository)
+        with store.attribute(here):
+            fact = store.facts.write("ops", "V[db.port]: 5432").fact
+        words = FactWords(fact.target, fact.content)
+        store.citations.add(
+            fact.uid, [cite_lines(str(repository), "db.py:4-6", fact=words), cite_other("url", "https://a.b/c")]
+        )
+        with pytest.raises(FactConflict, match="no other value now"):
+            store.citations.keep_own_value(store.facts, fact.uid)
+        (repository / "db.py").write_text("# new\n" + BODY.replace("5432", "5433"))
+        assert [check.state for check in store.citations.check_newest()] == ["contradicted"]
+        changed = store.citations.keep_own_value(store.facts, fact.uid)
+        cited = parse_citations(store.facts.get(fact.uid).cites)
+        assert [citation.what for citation in cited] == ["db.py", "https://a.b/c"]
+        assert parse_citations(format_citations(cited)) == cited
+        for text in ("# new\n", "# moved\n# down\n"):
+            (repository / "db.py").write_text(text + BODY.replace("5432", "5433"))
+            assert store.citations.check_newest()[0].other is None
+        with store.attribute(here):
+            assert "V[db.port]: 5432" in store.context.status("ops").text.splitlines(), "without a label"
+        (repository / "db.py").write_text(BODY.replace("5432", "5434"))
+        assert store.citations.check_newest()[0].other == ("5432", "5434")
+        (repository / "db.py").write_text("# new\n" + BODY.replace("5432", "5433"))
+        store.undo.changes(changed.seqs)
+        assert [check.state for check in store.citations.check_newest()] == ["contradicted"]
+
+
+def test_the_place_of_a_changed_last_line_is_that_line(root: Path) -> None:
+    (root / "a.toml").write_text("[db]\nport = 5432\n")
+    citation = cite_lines(str(root), "a.toml:2")
+    (root / "a.toml").write_text("[db]\nport = 5433\n")
+    check = check_lines(str(root), citation)
+    assert (check.state, check.first, check.last) == ("changed", 2, 2)
 
 
 def test_a_commit_that_the_branch_lacks_is_missing(repository: Path, tmp_path: Path) -> None:

@@ -118,6 +118,8 @@ class Citation:
     exit_code: int = 0
     output: str = ""
     """Of a command: a pattern that what it prints is expected to have."""
+    is_disputed: bool = False
+    """Whether a person holds the fact against what the lines say, as long as they say that."""
 
     @property
     def label(self) -> str:
@@ -135,6 +137,7 @@ class Citation:
             else {}
         )
         words |= {"says": [list(value) for value in self.values]} if self.values else {}
+        words |= {"disputed": True} if self.is_disputed else {}
         words |= {"at": self.commit} if self.commit else {}
         words |= {"on": self.cited_at} if self.cited_at else {}
         words |= {"exit": self.exit_code} if self.kind == "command" else {}
@@ -263,6 +266,7 @@ def parse_citation(words: Any) -> Citation | None:
         parse_count(words),
         find_text("at"),
         at,
+        is_disputed=words.get("disputed") is True,
     )
 
 
@@ -453,7 +457,8 @@ def compare_file_lines(
     :param compare: returns what a line says against a fact, where no value of the fact was known to stand in its lines
     """
     check = find_cited_lines(citation, lines)
-    if fact is None or (check.state not in STALE and all(text in fact.content for text, _ in citation.values or EMPTY)):
+    is_settled = citation.is_disputed or all(fact and text in fact.content for text, _ in citation.values or EMPTY)
+    if fact is None or (check.state not in STALE and is_settled):
         return check
     region, other = decode_lines(lines[max(0, check.first - 1) : check.last]), None
     if citation.values:
@@ -478,7 +483,9 @@ def find_between_neighbours(citation: Citation, lines: Sequence[bytes]) -> list[
     marks = [zlib.crc32(line) for line in lines]
     begins = [place + 1 for place, mark in enumerate(marks) if mark == before] if before else [0]
     begins = sorted(begins, key=lambda place: measure_shift(citation, lines, place))[:MOST_PLACES]
-    ends = {place for place, mark in enumerate(marks) if mark == after} if after else {len(lines)}
+    ends = (
+        {place for place, mark in enumerate(marks) if mark == after} if after else {len(lines) - (lines[-1:] == [b""])}
+    )
     lengths = sorted(range(1, count + NEAR + 1), key=lambda length: abs(length - count))
     pairs = [(place, place + length) for place in begins for length in lengths if place + length in ends]
     return (

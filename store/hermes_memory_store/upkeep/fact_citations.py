@@ -29,6 +29,7 @@ from hermes_memory_store.places.citations import (
     CitationState,
     check_lines,
     cite_lines,
+    cite_named,
     compare_cited_lines,
     decode_lines,
     digest_lines,
@@ -49,6 +50,9 @@ from hermes_memory_store.uids import parse_uid, short_uid
 
 FOLLOW_S = 20.0
 """How long Git may look for where the lines of all changed citations went."""
+
+NAMED = ("lines", "url")
+"""Kinds of citations whose labels are as a person types them."""
 
 MOST_FOLLOWED = 20
 """Files of the same words that are looked through for cited lines."""
@@ -140,14 +144,24 @@ class FactCitations:
 
         def extend(present: Sequence[Citation]) -> Sequence[Citation]:
             labels = {citation.label for citation in citations}
-            extended = [*(citation for citation in present if citation.label not in labels), *citations]
-            if len(extended) > MOST_CITED:
-                raise errors.ArgumentError(
-                    f"a fact cites {MOST_CITED} things at most; remove one first", str(len(extended))
-                )
-            return extended
+            return [*(citation for citation in present if citation.label not in labels), *citations]
 
         return self._change(name, theme, "cite", extend, actor)
+
+    def cite_only(self, fact: Fact, names: Sequence[str], folder: str) -> ChangeResult:
+        """Let a fact cite these lines and addresses, and no others; what else it cites stays.
+
+        :param folder: in which `cite_named` understands names that are new
+        :raises ArgumentError: one means nothing; nothing was changed then
+        """
+        at, words = int(time.time() * 1000), FactWords(fact.target, fact.content)
+
+        def name_again(present: Sequence[Citation]) -> Sequence[Citation]:
+            named = {citation.label: citation for citation in present if citation.kind in NAMED}
+            others = [citation for citation in present if citation.kind not in NAMED]
+            return [*others, *(named.get(name) or cite_named(folder, name, at, words) for name in dict.fromkeys(names))]
+
+        return self._change(fact.uid, fact.theme, "cite", name_again, PERSON)
 
     def remove(self, name: str, label: str = "", *, theme: str | None = None) -> ChangeResult:
         """Let a fact no longer cite something, or anything.
@@ -179,7 +193,12 @@ class FactCitations:
         uid = find_facts_by_name(self._db, [name], theme_id)[0].uid
 
         def rewrite(cites: str | None) -> str | None:
-            return format_citations(change_of(parse_citations(cites)))
+            cited = change_of(parse_citations(cites))
+            if len(cited) > MOST_CITED:
+                raise errors.ArgumentError(
+                    f"a fact cites {MOST_CITED} things at most; remove one first", str(len(cited))
+                )
+            return format_citations(cited)
 
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, actor)
@@ -248,20 +267,43 @@ class FactCitations:
 
         :raises FactConflict: they say nothing else; nothing was changed then
         """
-        fact, at = facts.get(uid), int(time.time() * 1000)
-        check = self.check_in_place(fact)
-        repository = None if fact.origin.root is None else repository_at(fact.origin.root)
-        if check.other is None or repository is None:
-            raise errors.FactConflict(f"what {short_uid(uid)} cites has no other value now; nothing was changed", uid)
-        content = check.other.replace_in(fact.content)
-        commit, words = read_head(repository)[1] or "", FactWords(fact.target, content)
-        cited = [
-            cited.citation
-            if cited.other is None
-            else cite_lines(repository.root, f"{cited.citation.what}:{cited.first}-{cited.last}", commit, at, words)
-            for cited in check.checks
-        ]
-        return facts.edit(uid, content, cites=format_citations(cited))
+        check = self.check_in_place(facts.get(uid))
+        content = find_contradiction(check).replace_in(check.fact.content)
+        return facts.edit(uid, content, cites=format_citations(cite_anew(check, content)))
+
+    def keep_own_value(self, facts: Facts, uid: Uid) -> ChangeResult:
+        """Keep a fact against what its cited lines have now, until they change again.
+
+        :raises FactConflict: they say nothing else; nothing was changed then
+        """
+        check = self.check_in_place(facts.get(uid))
+        find_contradiction(check)
+        return self._change(uid, None, "cite", lambda _: cite_anew(check, check.fact.content, is_disputed=True), PERSON)
+
+
+def find_contradiction(check: FactCheck) -> OtherValue:
+    if check.other is None:
+        name = short_uid(check.fact.uid)
+        raise errors.FactConflict(f"what {name} cites has no other value now; nothing was changed", check.fact.uid)
+    return check.other
+
+
+def cite_anew(check: FactCheck, content: str, *, is_disputed: bool = False) -> list[Citation]:
+    """Return what a fact cites, with the lines that contradict it as they are now."""
+    repository, at, words = (
+        repository_at(check.fact.origin.root or ""),
+        int(time.time() * 1000),
+        FactWords(check.fact.target, content),
+    )
+    cited = []
+    for former in check.checks:
+        place = f"{former.citation.what}:{former.first}-{former.last}"
+        if former.other is not None and repository is not None:
+            citation = cite_lines(repository.root, place, read_head(repository)[1] or "", at, words)
+            cited.append(replace(citation, is_disputed=is_disputed))
+        else:
+            cited.append(former.citation)
+    return cited
 
 
 class CitationChecker:

@@ -17,7 +17,7 @@ from hermes_memory_store.intake.detector import explain_rule
 from hermes_memory_store.intake.intake import RULE_SOURCE
 from hermes_memory_store.items.tier_columns import PROPOSED
 from hermes_memory_store.memory.quarantine import MOST_ALIKE, fold_waiting
-from hermes_memory_store.model import Fact, LiftedRule, QuarantinedFact, Rule, ThemeSummary, Uid
+from hermes_memory_store.model import ChangeResult, Fact, LiftedRule, QuarantinedFact, Rule, ThemeSummary, Uid
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep.fact_citations import FactCheck
@@ -105,7 +105,11 @@ class ReviewView(BaseView[ReviewQueue]):
         ),
         WriteBinding("e", "edit", "Edit", id="review.edit", tooltip="Edit; stays quarantined"),
         WriteBinding(
-            "D", "refuse", "Reject", id="review.refuse", tooltip="Reject: hidden, purged after the retention period"
+            "D",
+            "refuse",
+            "Reject",
+            id="review.refuse",
+            tooltip="Reject: hidden, later purged, or keep the fact's value",
         ),
         gather_binding("review"),
         WriteBinding(
@@ -278,7 +282,7 @@ class ReviewView(BaseView[ReviewQueue]):
                 if cited.other is not None
             ),
             Content(""),
-            key_hint_line(("A", "take the file's value")),
+            key_hint_line(("A", "take the file's value"), ("D", "keep the fact's")),
         ]
 
     def _rules(self) -> Sequence[Line]:
@@ -305,20 +309,27 @@ class ReviewView(BaseView[ReviewQueue]):
     # What a person does
 
     def action_approve(self) -> None:
-        contradicted = self.data.contradicted if self.data is not None else []
-        check = next((check for check in contradicted if Contradicted(check.fact.uid) == self.grid.key), None)
-        if check is None or len(self.grid.selected_keys) > 1:
+        if not self._settle_contradiction(
+            "has the file's value", lambda store, uid: store.citations.take_file_value(store.facts, uid)
+        ):
             self._settle(lambda store, uids: store.facts.approve(uids), "approved")
-            return
-        self.writes.run(
-            lambda: self.memory.run_write(
-                lambda store: store.citations.take_file_value(store.facts, check.fact.uid),
-                f"{display_formats.fact_name(check.fact)} has the file's value",
-            )
-        )
 
     def action_refuse(self) -> None:
-        self._settle(lambda store, uids: store.facts.refuse(uids), "rejected")
+        if not self._settle_contradiction(
+            "keeps its value until the cited lines change again",
+            lambda store, uid: store.citations.keep_own_value(store.facts, uid),
+        ):
+            self._settle(lambda store, uids: store.facts.refuse(uids), "rejected")
+
+    def _settle_contradiction(self, done: str, act: Callable[[Store, Uid], ChangeResult]) -> bool:
+        """Decide on the fact under the cursor whose cited lines have another value; return whether it is one."""
+        contradicted = self.data.contradicted if self.data is not None else []
+        fact = next((check.fact for check in contradicted if Contradicted(check.fact.uid) == self.grid.key), None)
+        if fact is None or len(self.grid.selected_keys) > 1:
+            return False
+        name = display_formats.fact_name(fact)
+        self.writes.run(lambda: self.memory.run_write(lambda store: act(store, fact.uid), f"{name} {done}"))
+        return True
 
     def show_pending(self) -> None:
         if self.data is not None:
@@ -350,10 +361,11 @@ class ReviewView(BaseView[ReviewQueue]):
             self.app.push_screen(editor)
 
     def _save(self, editor: Editor) -> None:
-        base, text = editor.base, editor.area.text
+        assert isinstance(editor, FactEditor)
+        base, text, cites = editor.base, editor.area.text, editor.cites
         if base is not None:
             self.writes.run_text(
-                lambda agreed: self.memory.edit_fact(base, text, confirmed=agreed),
+                lambda agreed: self.memory.edit_fact(base, text, confirmed=agreed, cites=cites),
                 lambda: editor.dismiss(None),
                 lambda error: editor.show_refusal(str(error)),
             )
