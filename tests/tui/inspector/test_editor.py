@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
-from hermes_memory_store.model import PERSON
+from hermes_memory_store.model import PERSON, Origin, Way
 from hermes_memory_store.notation import token_estimate
+from hermes_memory_store.places.citations import cite_lines, cite_other, parse_citations
 from hermes_memory_store.store import Store
 from hermes_memory_tui.screens.fact_editor import Editor
 from hermes_memory_tui.system import external_editor
+from tests.store.test_citations import git
 from tests.tui.inspector.driving import (
     fill,
     inspecting,
@@ -52,6 +55,52 @@ async def test_the_cost_and_the_gauge_follow_what_is_typed(path: Path) -> None:
         assert "type and target are fixed" in screen_text(pilot)
         cost = token_estimate.estimate_tokens("D[cache]: redis 7 in all of the regions")
         await until_shown(pilot, f"29 of 400 characters · {cost} tokens")
+
+
+async def test_what_a_fact_cites_is_seen_added_and_taken_away(tmp_path: Path) -> None:
+    path, shop = tmp_path / "m.db", tmp_path / "shop"
+    shop.mkdir()
+    git(shop, "init", "-q")
+    (shop / "db.toml").write_text("[db]\nport = 5432\nhost = 'here'\n")
+    (shop / "link.toml").symlink_to("/etc/passwd")
+    with Store.open(path) as store:
+        with store.attribute(store.projects.locate(Origin(way=Way.COMMAND_LINE), shop)):
+            fact = store.facts.write("default", "V[db.port]: 5432").fact
+        store.citations.add(fact.uid, [cite_lines(str(shop), "db.toml:2"), cite_other("commit", "abcdef1")])
+
+    def cited() -> list[str]:
+        with Store.open(path, read_only=True) as store:
+            return [citation.label for citation in parse_citations(store.facts.get(fact.uid).cites)]
+
+    async with inspecting(path) as pilot:
+        editor = await editing(pilot)
+        await until_shown(pilot, "cites  db.toml:2")
+        field = editor.query_one("#editor-cites", Input)
+        for typed, problem in {
+            "db.toml": "'db.toml' names no lines; say PATH:12-20",
+            "db.toml:2, ../x:1": "not in the repository",
+            "db.toml:9": "has 3 lines, none of number 9",
+            "link.toml:1": "symbolic link",
+            ", ".join(f"db.toml:{first}-{last}" for first in (1, 2, 3) for last in (3, 2, 1)): "comes before the last",
+        }.items():
+            field.value = typed
+            await pilot.press("ctrl+s")
+            await until_shown(pilot, problem)
+        assert cited() == ["db.toml:2", "commit abcdef1"]
+        editor.area.text = "5432, always"
+        field.value = "db.toml:2, db.toml:1-3, https://a.example/b,c"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: cited() == ["commit abcdef1", "db.toml:2", "db.toml:1-3", "https://a.example/b,c"])
+        assert [one.content for one in shown_facts(pilot)] == ["5432, always"]
+        editor = await editing(pilot)
+        editor.query_one("#editor-cites", Input).value = " "
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: cited() == ["commit abcdef1"])
+        await pilot.press("u")
+        await until(pilot, lambda: len(cited()) == 4)
+        await pilot.press("u")
+        await until(pilot, lambda: cited() == ["db.toml:2", "commit abcdef1"])
+        await until(pilot, lambda: [one.content for one in shown_facts(pilot)] == ["5432"])
 
 
 @pytest.mark.parametrize("asked", [True, False], ids=["refused", "by itself"])

@@ -583,13 +583,16 @@ class Memory:
         return ActionResult(message, result.fact.uid)
 
     @retry_without_index
-    def edit_fact(self, base: Fact, content: str, *, confirmed: bool = False) -> ActionResult:
+    def edit_fact(
+        self, base: Fact, content: str, *, confirmed: bool = False, cites: Sequence[str] | None = None
+    ) -> ActionResult:
         """Replace a fact's content, provided it is unchanged since the person started editing.
 
         :param confirmed: as for `add_fact`
+        :param cites: the lines and addresses that it cites from now on; as before unless given
         :raises FactConflict: when somebody changed it meanwhile
         """
-        with self._person_store() as store, store.db.write_transaction():
+        with self._person_store() as store, store.journal.join_changes():
             fact = store.facts.get(base.uid)
             if fact.content != base.content:
                 raise errors.FactConflict(
@@ -597,6 +600,8 @@ class Memory:
                     base.uid,
                 )
             store.facts.edit(base.uid, content, confirmed=confirmed)
+            if cites is not None:
+                store.citations.cite_only(store.facts.get(base.uid), cites, base.origin.root or str(Path.cwd()))
         return ActionResult(f"{display_formats.fact_name(base)} edited", base.uid)
 
     def preview_scope(self, theme: str, label: str) -> Preview:

@@ -20,8 +20,10 @@ from hermes_memory_store.host_files.host_memory import HostFile
 from hermes_memory_store.host_files.memory_entries import FileEntry, replace_file_entry
 from hermes_memory_store.model import Fact, FactType, Gauge, PressureLevel, Tier, format_notation
 from hermes_memory_store.notation import memory_spec, token_estimate
+from hermes_memory_store.places.citations import parse_citations
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
+from hermes_memory_store.upkeep.fact_citations import NAMED
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.model.drafts import FILE_DRAFT
 from hermes_memory_tui.text import display_formats
@@ -243,6 +245,8 @@ class FactEditor(Editor):
     def __init__(self, fact: Fact, limit: int, draft: str | None, save: Save, gauge: Gauge | None = None) -> None:
         self._base = fact
         super().__init__(fact.theme, limit, fact.content, draft, save, gauge)
+        self._cited = ", ".join(citation.label for citation in parse_citations(fact.cites) if citation.kind in NAMED)
+        self._cites = Input(self._cited, placeholder="src/db.py:12-20, https://…", id="editor-cites", compact=True)
         self._theirs: Fact | None = None
         self._unseen_until = 0.0
 
@@ -267,6 +271,12 @@ class FactEditor(Editor):
     def line(self) -> str:
         return format_notation(self._base.type, self._base.target, self.area.text)
 
+    @property
+    def cites(self) -> list[str] | None:
+        """What the fact is to cite; None where that was not changed."""
+        names = [name.strip() for name in self._cites.value.split(", ") if name.strip()]
+        return None if self._cites.value == self._cited else names
+
     def head(self) -> ComposeResult:
         fact = self._base
         yield Static(
@@ -278,6 +288,9 @@ class FactEditor(Editor):
             ),
             id="editor-head",
         )
+        with Horizontal(id="editor-place"):
+            yield Static(Content.assemble(("cites  ", "$dim")))
+            yield self._cites
 
     def on_mount(self) -> None:
         self.query_one("#editor").border_title = f"edit fact {short_uid(self._base.uid)}"

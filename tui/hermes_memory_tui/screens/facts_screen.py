@@ -410,19 +410,26 @@ class MainScreen(ListingScreen):
             self.notify(f"Not saved. Kept as a draft; {key} resumes it.", severity="warning", timeout=5)
 
     def _save_edit(self, editor: Editor) -> None:
-        base, text = editor.base, editor.area.text
+        from hermes_memory_tui.screens.fact_editor import FactEditor
+
+        assert isinstance(editor, FactEditor)
+        base, text, cites = editor.base, editor.area.text, editor.cites
         if base is not None:
             edit = self._gather_edit if self.gathering.is_on else self.memory.edit_fact
             self.writes.run_text(
-                lambda agreed: edit(base, text, confirmed=agreed),
+                lambda agreed: edit(base, text, confirmed=agreed, cites=cites),
                 lambda: editor.dismiss(None),
                 partial(self._not_saved, editor),
             )
 
-    def _gather_edit(self, base: Fact, text: str, *, confirmed: bool = False) -> ActionResult:
+    def _gather_edit(
+        self, base: Fact, text: str, *, confirmed: bool = False, cites: Sequence[str] | None = None
+    ) -> ActionResult:
         from hermes_memory_tui.basket.basket_run import preview_edit
         from hermes_memory_tui.basket.pending_changes import to_subject
 
+        if cites is not None:
+            raise ArgumentError("what a fact cites is changed at once, not in the basket", base.uid)
         content = preview_edit(self.memory.store, base, text, confirmed=confirmed)
         if content == base.content:
             return ActionResult(f"{display_formats.fact_name(base)} unchanged", back="")
