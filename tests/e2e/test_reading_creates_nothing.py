@@ -94,21 +94,9 @@ CREATING = {
 }
 
 NO_STORE = {
-    "files",
-    "backfill",
-    "capture on",
-    "capture off",
-    "capture status",
-    "capture actions",
-    "capture notices",
-    "pause",
-    "resume",
-    "connect",
-    "demo",
-    "completion",
-    "help",
-    "repo verify",
-}
+    "files", "backfill", "capture on", "capture off", "capture status", "capture actions", "capture notices", "pause",
+    "resume", "connect", "demo", "completion", "help", "repo verify",
+}  # fmt: skip
 """They touch no store, or one of their own; `connect` writes the configuration of a host."""
 
 BRIDGE_NEEDING_A_STORE = {

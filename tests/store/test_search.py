@@ -92,24 +92,8 @@ def test_what_a_line_finds(memory: Store, line: str, expected: set[str]) -> None
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "AND",
-        "OR",
-        "NOT",
-        "NEAR",
-        "NOT stored",
-        "jwt AND",
-        '"',
-        "'",
-        "*",
-        "(auth",
-        "a:b",
-        "-",
-        "^auth",
-        "jwt*",
-        "x\x00y",
-    ],
-)
+    ["AND", "OR", "NOT", "NEAR", "NOT stored", "jwt AND", '"', "'", "*", "(auth", "a:b", "-", "^auth", "jwt*", "x\x00y"],
+)  # fmt: skip
 def test_operators_of_fts5_are_words(memory: Store, line: str) -> None:
     memory.search.find("default", line)
 

@@ -30,24 +30,8 @@ HUGE = 10**400
 
 NO_FLAGS: list[Any] = ["", " ", "\t\n", "maybe", "2", 0, 1, 2, 1.0, math.nan, [], {}, [True], HUGE]
 NO_NUMBERS: list[Any] = [
-    "",
-    " ",
-    "abc",
-    "+-5",
-    "1e3",
-    "0x10",
-    "1_0",
-    "²",
-    "٣",
-    "9" * 30,
-    True,
-    False,
-    1.5,
-    math.nan,
-    math.inf,
-    [],
-    {},
-]
+    "", " ", "abc", "+-5", "1e3", "0x10", "1_0", "²", "٣", "9" * 30, True, False, 1.5, math.nan, math.inf, [], {},
+]  # fmt: skip
 NO_TEXTS: list[Any] = [0, 1, 1.5, math.nan, True, False, [], {}, ["a"], HUGE]
 
 SCHEMAS = [(spec.name, name, schema["type"]) for spec in TOOLS.values() for name, schema in spec.arguments.items()]

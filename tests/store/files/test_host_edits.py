@@ -158,38 +158,13 @@ def test_an_edit_changes_one_entry_and_is_taken_back_byte_for_byte(
 LINES = st.one_of(
     st.sampled_from(
         [
-            "- item",
-            "  - nested",
-            "* star",
-            "1. one",
-            "2) two",
-            "text",
-            "    deep",
-            "\ttabbed",
-            "# Head",
-            "---",
-            "===",
-            "```",
-            "~~~",
-            "",
-        ]
-        + [
-            "<!-- c",
-            "-->",
-            "<!-- c -->",
-            "| a | b |",
-            "|---|---|",
-            "@docs/x.md",
-            "§",
-            "- ",
-            "\ufeff",
-            "a\u2028b",
-            "> quote",
-            "- `a`  ",
+            "- item", "  - nested", "* star", "1. one", "2) two", "text", "    deep", "\ttabbed", "# Head", "---", "===",
+            "```", "~~~", "", "<!-- c", "-->", "<!-- c -->", "| a | b |", "|---|---|", "@docs/x.md", "§", "- ", "\ufeff",
+            "a\u2028b", "> quote", "- `a`  ",
         ]
     ),
     st.text("ab -#`|\t§*\u2028\x0c", max_size=12),
-)
+)  # fmt: skip
 TEXTS = st.tuples(st.lists(st.tuples(LINES, st.sampled_from(["\n", "\r\n", "\r"])), max_size=14), LINES).map(
     lambda lines: "".join(line + end for line, end in lines[0]) + lines[1]
 )
