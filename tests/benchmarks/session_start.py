@@ -11,6 +11,7 @@ vocabulary is installed, else estimates.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import re
 import statistics
@@ -69,6 +70,8 @@ class StartSet:
 
     facts: list[GradedFact] = field(default_factory=list)
     starts: list[GradedStart] = field(default_factory=list)
+    work: dict[str, list[str]] = field(default_factory=dict)
+    """By the letter of a session, what Git logged of HEAD before it, oldest first."""
 
 
 def load_start_set(path: Path) -> StartSet:
@@ -78,6 +81,9 @@ def load_start_set(path: Path) -> StartSet:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("@ "):
             found.starts.append(GradedStart(*(part.strip() for part in line[2:].split("|"))))
+        elif line.startswith("= "):
+            letter, *messages = (part.strip() for part in line[2:].split("|"))
+            found.work[letter] = messages
         elif line.startswith("#"):
             scope = line[1:].strip()
         elif line.count(";") >= 2 and found.starts:
@@ -159,9 +165,21 @@ HINTS: dict[str, Callable[[GradedStart], StartSituation]] = {
         THEME, folder=f"/home/jo/shop/{one.folder}", branch=one.branch, message=one.message, scope=one.scope or None
     ),
 }
-HINTS["last"] = HINTS["message"]
+HINTS["last"] = HINTS["said"] = HINTS["message"]
+HINTS["root"] = HINTS["work"] = HINTS["none"]
+IN_REPOSITORY = ("root", "work", "said")
 """What of a session's start is known: each more than the one before it. `last`: and the project's session before it wrote to
-its scope. `named`: and it is said to work in it."""
+its scope. `named`: and it is said to work in it. `root`: the root of a repository alone, with Git's log of what was done there
+before; `work`: its folder in that; `said`: and its branch and message."""
+
+
+def make_repository(root: Path, messages: list[str]) -> None:
+    """Make what Git would have there after some work, each step as it logs it."""
+    for folder in ("objects", "refs", "logs"):
+        (root / ".git" / folder).mkdir(parents=True, exist_ok=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    lines = [f"{'0' * 40} {'1' * 40} Jo <jo@example.org> 1790000000 +0200\t{message}\n" for message in messages]
+    (root / ".git" / "logs" / "HEAD").write_text("".join(lines), encoding="utf-8")
 
 
 HEADINGS = ("facts", "known", "half", "scope", "of the best", "given", "tokens", "counted by")
@@ -179,7 +197,13 @@ def measure(graded: StartSet, budget: int, hint: str, *, hot_chars: int | None, 
             grades = [one.grades.get(start.letter, 0) for one in graded.facts]
             by_line = {one.notation: grade for one, grade in zip(graded.facts, grades, strict=True)}
             note_last_scope(store, start.scope if hint == "last" else "")
-            given: Given = store.session_start.give(HINTS[hint](start), budget)
+            situation = HINTS[hint](start)
+            if hint in IN_REPOSITORY:
+                root = store.db.path.parent / "shop"
+                make_repository(root, graded.work[start.letter])
+                folder = root if hint == "root" else root / start.folder
+                situation = dataclasses.replace(situation, folder=str(folder))
+            given: Given = store.session_start.give(situation, budget)
             best = best_grades(costs, grades, budget - fence)
             told = sum(by_line[item.line] for item in given.items)
             lines = [HEAD, *(MARK + item.line for item in given.items)]

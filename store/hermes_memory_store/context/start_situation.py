@@ -7,11 +7,12 @@ from __future__ import annotations
 from itertools import pairwise
 from math import log
 
+from hermes_memory_store.places.git_files import read_last_work
 from hermes_memory_store.places.place_reading import find_known_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     from hermes_memory_store.places.place_reading import Ask
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     FactText = tuple[Any, frozenset[str], frozenset[str], str]
     """Scope, words of the target and of the content (none where none looked for can be there), and the target's first part."""
 
-FOLDER_WEIGHT, BRANCH_WEIGHT, MESSAGE_WEIGHT = 1.0, 0.9, 0.5
-"""What a word counts, by where it stands."""
+FOLDER_WEIGHT, BRANCH_WEIGHT, MESSAGE_WEIGHT, WORK_WEIGHT = 1.0, 0.9, 0.5, 0.4
+"""What a word counts, by where it stands; the last in the log of the repository."""
 
 LAST_SCOPE_WEIGHT, SESSION_WEIGHT, NAMED_WEIGHT = 0.5, 0.9, 3.0
 """What it counts that the project's last session wrote to a scope, that this one did or spoke of it, that it is named.
@@ -207,11 +208,12 @@ class Nearness:
         """By scope; those of which nothing is said are missing."""
 
 
-def weigh_words(situation: Situation, message: str) -> dict[str, float]:
-    """Return the words of a situation with what each counts."""
+def weigh_words(situation: Situation, message: str, work: str = "") -> dict[str, float]:
+    """Return the words of a situation with what each counts. :param work: what was done there last"""
     weights: dict[str, float] = {}
     parts = [part for part in situation.folder.replace("\\", "/").split("/") if part and part != "."][-DEEPEST_FOLDERS:]
     for text, weight in (
+        (work, WORK_WEIGHT),
         (message[:LONGEST_MESSAGE], MESSAGE_WEIGHT),
         (situation.branch or "", BRANCH_WEIGHT),
         ("/".join(parts), FOLDER_WEIGHT),
@@ -224,12 +226,18 @@ def weigh_words(situation: Situation, message: str) -> dict[str, float]:
     return weights
 
 
-def measure_nearness(ask: Ask, theme_id: int | None, situation: Situation, rows: Iterable[tuple[Any, ...]]) -> Nearness:
-    """Measure how near each scope is to a situation. :param rows: of `START_FACTS`: the facts that are known"""
+def measure_nearness(
+    ask: Ask, theme_id: int | None, situation: Situation, rows: Collection[tuple[Any, ...]], work: str = ""
+) -> Nearness:
+    """Measure how near each scope is to a situation.
+
+    :param rows: of `START_FACTS`: the facts that are known
+    :param work: what was done last in its repository, which counts where nothing else says enough
+    """
     message = situation.message
     if not message and situation.session and theme_id is not None:
         message = next((content for (content,) in ask(LAST_MESSAGE, (theme_id, situation.session))), "")
-    words = weigh_words(situation, message or "")
+    words = weigh_words(situation, message or "", work)
     labels: dict[Any, str] = {}
     if theme_id is not None and (words or situation.scope):
         labels = dict(ask(SCOPES, (theme_id, MOST_SCOPES)))
@@ -264,6 +272,8 @@ def measure_nearness(ask: Ask, theme_id: int | None, situation: Situation, rows:
             evidence[scope] = evidence.get(scope, 0.0) + CONTENT_SHARE * words[word] * count / often[word]
     evidence.pop(None, None)  # what belongs to no scope is not elsewhere
     doubt = max(0.0, 1.0 - max(evidence.values(), default=0.0) / CERTAIN)
+    if doubt and not work and situation.folder.startswith("/") and (work := read_last_work(situation.folder)):
+        return measure_nearness(ask, theme_id, situation, rows, work)
     for scope, weight in find_recent_scopes(ask, theme_id, situation, labels, doubt * LAST_SCOPE_WEIGHT):
         evidence[scope] = evidence.get(scope, 0.0) + weight
     # as rare as the facts say: a word in one of them counts whole, one in all of them nothing

@@ -24,6 +24,9 @@ MAX_UNSORTED = 4 << 20
 MAX_SHALLOW = 1 << 20
 """Bytes of the list of commits at which a shallow clone ends."""
 
+LAST_LOGGED, LAST_STEPS = 2_048, 5
+"""Bytes at the end of the log of HEAD, and steps, in which is looked for what was worked on last."""
+
 MAX_SYMREFS = 5
 """Refs that point to refs, as Git follows them."""
 
@@ -260,6 +263,19 @@ def read_branch_birth(repository: Repository, name: str) -> str | None:
     with os.fdopen(handle, "rb") as file:
         words = file.readline(MAX_SMALL).split(b" ", 2)
     return to_commit(words[1]) if len(words) == 3 and not words[0].strip(b"0") else None
+
+
+def read_last_work(folder: str) -> str:
+    """Return what the log of HEAD says of its last steps: subjects of commits, branches that were checked out."""
+    repository = find_repository(folder)
+    handle = open_git_file(os.path.join(repository.git_dir, "logs/HEAD")) if repository is not None else None
+    if handle is None:
+        return ""
+    with os.fdopen(handle, "rb") as file:
+        file.seek(max(0, os.fstat(handle).st_size - LAST_LOGGED))
+        lines = file.read(LAST_LOGGED).decode("utf-8", "replace").splitlines()
+    steps = [line.partition("\t")[2].partition(": ")[2] for line in lines]
+    return "\n".join(steps[-LAST_STEPS:])
 
 
 def is_branch_name(name: str) -> bool:

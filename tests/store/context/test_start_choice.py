@@ -18,8 +18,9 @@ from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
-from tests.benchmarks.session_start import SETS, best_grades, load_start_set, start_store
+from tests.benchmarks.session_start import best_grades
 from tests.store.conftest import HandClock
+from tests.store.test_projects import git
 
 SCOPES = ("billing", "checkout-web", "db-migration", "mobile")
 
@@ -106,6 +107,18 @@ def test_the_scope_written_last_yields_to_one_that_is_named(store: Store, clock:
     alone = start(store, folder="/home/jo/shop/mobile")
     store.facts.write("ops", "V[billing.last]: at its end", scope="billing", session=store.sessions.open("ops", "old"))
     assert scopes_of(start(store, folder="/home/jo/shop/mobile")) == scopes_of(alone)
+
+
+def test_what_was_committed_last_counts_where_nothing_else_says_where_a_session_works(
+    store: Store, clock: HandClock, tmp_path: Path
+) -> None:
+    fill(store, clock)
+    root = tmp_path / "shop"
+    git(tmp_path, "init", "-q", "shop")
+    git(root, "commit", "-q", "--allow-empty", "-m", "billing: round each total")
+    assert set(scopes_of(start(store, folder=str(root)))) == {"billing"}
+    assert set(scopes_of(start(store, folder=str(root / "src" / "mobile")))) == {"mobile"}
+    assert set(scopes_of(start(store, folder=str(root), message="go on with the checkout form"))) == {"checkout-web"}
 
 
 def test_a_running_session_is_given_what_it_spoke_of(store: Store, clock: HandClock) -> None:
@@ -293,7 +306,7 @@ def test_words_are_compared_without_their_endings() -> None:
 
 @given(st.text(), st.text(), st.text())
 def test_any_folder_branch_and_message_are_weighed(folder: str, branch: str, message: str) -> None:
-    weights = weigh_words(Situation(0, folder=folder, branch=branch), message)
+    weights = weigh_words(Situation(0, folder=folder, branch=branch), message, work=folder)
     assert all(0 < weight <= 1 for weight in weights.values())
 
 
@@ -311,18 +324,6 @@ def test_a_start_values_as_a_persons_what_the_personal_theme_takes(store: Store,
     assert store.place_themes.is_by_project
     is_personal = store.place_themes.is_personal_target(target)
     assert ("person" in {reason.name for reason in item.reasons}) == is_personal
-
-
-def test_the_graded_set_is_well_formed() -> None:
-    graded = load_start_set(SETS / "shop_starts.txt")
-    letters = {one.letter for one in graded.starts}
-    assert len(graded.starts) == 6
-    assert {one.half for one in graded.starts} == {"choosing", "kept"}
-    assert len({one.notation for one in graded.facts}) == len(graded.facts) > 130
-    assert all(one.grades.keys() <= letters for one in graded.facts)
-    with start_store(graded) as store:
-        known = {scope.label for scope in store.scopes.list("shop")}
-        assert {one.scope for one in graded.starts} <= known
 
 
 def test_the_best_possible_grades_are_those_of_the_best_set_that_fits() -> None:
