@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from hermes_memory_store.find.fact_comparison import find_other_value
 from hermes_memory_store.places.citations import MOST_BYTES, cite_lines, compare_cited_lines
 from hermes_memory_store.places.cited_values import FactWords
 from tests.benchmarks.timing import table
@@ -194,7 +193,7 @@ def try_never(place: Place, dice: random.Random, *, is_planted: bool) -> tuple[s
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, name).write_text("\n".join(place.lines), encoding="utf-8")
         citation = cite_lines(folder, f"{name}:{first + 1}-{last + 1}", fact=fact)
-    check = compare_cited_lines(citation, "\n".join(place.lines).encode(), fact, find_other_value)
+    check = compare_cited_lines(citation, "\n".join(place.lines).encode(), fact)
     if check.other is None:
         return "missed" if is_planted else "none", fact, place.lines[place.at], ""
     is_right = check.other.theirs in place.value

@@ -16,13 +16,14 @@ from hermes_memory_store.context.packing import LINE_TOKENS
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.context.start_situation import SIGNS
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.find.fact_comparison import compare_lines, find_terms
+from hermes_memory_store.find.fact_comparison import compare_lines
 from hermes_memory_store.find.touched_facts import LONGEST, MOST_USED, find_touched_facts
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items.fact_pages import load_facts, to_facts
 from hermes_memory_store.items.mutation import FACTS_WITH_READS
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.tier_columns import COUNT_REPLACED
+from hermes_memory_store.memory.near_duplicates import words_of
 from hermes_memory_store.model import LIVE_TIERS, Fact, Session
 
 SAME_TARGET = "SELECT id FROM facts WHERE id IN ({marks}) AND target = ?"
@@ -156,6 +157,6 @@ def find_added_lines(text: str, most: int = MOST_LINES) -> list[str]:
 
 def choose_act_lines(facts: Sequence[Fact], lines: Sequence[str]) -> list[str]:
     """Return the lines that share most words with facts: few of a long text are measured."""
-    terms = {term for fact in facts for term in find_terms(fact.notation)}
-    shared = {line: len(terms & find_terms(line)) for line in lines}
+    terms = {term for fact in facts for term in words_of(fact.notation)}
+    shared = {line: len(terms & words_of(line)) for line in lines}
     return [line for line in sorted(shared, key=lambda line: -shared[line])[:LINES_MEASURED] if shared[line]]

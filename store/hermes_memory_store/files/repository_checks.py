@@ -22,7 +22,6 @@ from hermes_memory_store.files.fact_files import (
     read_tree_files,
     read_working_files,
 )
-from hermes_memory_store.find.fact_comparison import find_other_value
 from hermes_memory_store.intake.detector import explain_rule
 from hermes_memory_store.items.mutation import count_notation_chars
 from hermes_memory_store.memory.second_look import SECRET_RULE
@@ -128,7 +127,7 @@ def check_file(root: str, file: FactFile) -> list[RepositoryFinding]:
     for citation in parse_citations(file.cites):
         if citation.kind != "lines":
             continue
-        check = check_lines(root, citation, FactWords(file.notation.target, file.notation.content), find_other_value)
+        check = check_lines(root, citation, FactWords(file.notation.target, file.notation.content))
         if check.other is not None:
             message = f"{file.label} says {check.other.ours}, {citation.label} says {check.other.theirs}"
             findings.append(RepositoryFinding("contradicted", file.path, 1, message))

@@ -1,31 +1,114 @@
 """Whether a text says of a fact's subject what the fact says, another value, or what it forbids: by names and values alone.
 
-What cannot be told for certain is `unsure`, and what has nothing of the fact is `silent`.
+A line that an agent writes has to name the subject (`compare_lines`): what cannot be told for certain is `unsure`, and what has
+nothing of the fact is `silent`. Sentences of people, as in a host's memory file (`FactComparer`), are compared by their words,
+too, and by the choices that exclude each other (`alternatives.txt`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
 
-from hermes_memory_store.find.ranking import text_terms
+from hermes_memory_store.data_files import read_sections
 from hermes_memory_store.find.touched_facts import CLAUSE_ENDS
-from hermes_memory_store.language.stop_words import is_common_term, stop_terms
-from hermes_memory_store.model import Fact
-from hermes_memory_store.places.cited_values import CAMEL, FactWords, OtherValue
-
-NUMBERED = re.compile(r"([^\W\d][\w.-]*)[\"'\])]?(?: *[=:(] *| +(?:is |on )?)[\"']?(\d[\d.]*\d)(?![\w.]*\w)")
-PORT = re.compile(r"(?<=[\w\]]):(\d{2,5})(?![\w.:])")
-ASSIGNED = re.compile(r"([^\W\d][\w.-]*)[\"']? *[=:] *[\"']?([^\W\d_][\w-]*)[\"']?(?=[\s,;]|$)")
-NUMBER = re.compile(r"\d[\d.]*\d")
-FORBIDDING = re.compile(
-    r"\b(?:(is |are |be )?never|no|avoid|not (?=(?:to|in|on|with|from|for|via|through|into|an?|the) ))\b *(.*)",
-    re.IGNORECASE,
+from hermes_memory_store.language import binding_words
+from hermes_memory_store.language.binding_words import count_negations, is_binding
+from hermes_memory_store.language.stop_words import is_common_term
+from hermes_memory_store.memory.near_duplicates import (
+    COMPARED_TYPES,
+    GENERIC,
+    find_lone_words,
+    words_of,
+    words_of_target,
 )
+from hermes_memory_store.model import Fact
+from hermes_memory_store.places.cited_values import (
+    CAMEL,
+    FactWords,
+    OtherValue,
+    Value,
+    find_given_values,
+    find_key,
+    find_line_terms,
+    find_values,
+    is_of_one_measure,
+    is_other,
+    is_same_value,
+)
+
+PORT = re.compile(r"(?<=[\w\]]):(\d{2,5})(?![\w.:])")
+NUMBER = re.compile(r"\d[\d.]*\d")
+NEGATIONS = "no longer|no|avoid|don['’]?t|(?:(?:do|does|must|should) )?not|without|instead of|rather than"
+FORBIDDING = re.compile(rf"(?<![\w-])(?:(is |are |be )?never|{NEGATIONS})\b *(.*)", re.IGNORECASE)
 NAMED = re.compile(r"(?<!\S)[\w~-]*[./][\w./-]*\w|--?[a-z][\w-]*")
 """In prose a path, a file or an option: it stands in an act as it is written."""
 
-LEAVES_IT_OPEN = frozenset({"true", "false", "null", "none", "str", "int", "string", "number", "env"})
+MOST_COMPARED, REJECTED_WITHIN, SHORT, NEAR, PLAIN = 24, 5, 12, 5, 6
+"""Facts that an entry is compared with, rare words before common ones; words before a name among which one that rejects it
+stands; words of a sentence that is compared as a whole; words around a number among which one of its target stands; and words of
+a content of which any number is compared."""
+
+MARKUP = re.compile(r"\[([^\]\n]*)\]\([^)\n]*\)|<?https?://[^\s>]+>?|<[/!]?[a-z][^>\n]*>|\*\*", re.IGNORECASE)
+"""A link, of which the text is said, and addresses and tags, in which words and numbers say nothing."""
+
+SENTENCE_ENDS = re.compile(
+    r"(?<=[.!?;])\s+|\n(?=\S)|\s+(?:–|—)\s+"
+    r"|(?<=\w),\s+(?=(?:and )?(?:never|not|no|always|must|don't|do not|instead)\b)",
+    re.IGNORECASE,
+)
+REJECTING = re.compile(
+    rf"(?<![\w-])(?:never|{NEGATIONS}|over|forbid\w*|ban(?:ned)?|stop\w*|replac\w+|deprecated?|moved from|away from|"
+    r"migrated from|refuse)\b",
+    re.IGNORECASE,
+)
+SCOPES = re.compile(
+    r"\b(?:tests?|testing|ci|local(?:ly)?|dev(?:elopment)?|prod(?:uction)?|staging|docs?|legacy|front-?end|back-?end|mobile|web|"
+    r"admin|scripts?|examples?|demo|windows|linux|macos|ios|android|python|node|java|rust)\b",
+    re.IGNORECASE,
+)
+FOLDED_SCOPES = {"test": "test", "dev": "dev", "local": "dev", "prod": "prod"}
+"""Beginnings of scopes that are written in several ways, and what each means."""
+
+SAYS = re.compile(
+    r"\s*(?:[:=→]|\b(?:is|are|uses?|at|runs? (?:on|in)|lives? (?:on|in|at)|go(?:es)? (?:to|through)|"
+    r"\w+(?:ed|ten|ne|nt) (?:by|with|on|in|to|through|via))\b)\s*(?:(?:the|an?|now|always|currently)\s+)*(.+)",
+    re.IGNORECASE,
+)
+NO_NUMBER = re.compile(
+    r"\d+(?:st|nd|rd|th)\b|\d+ ?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|\d+:\d+|\d+(?:,\d{3})+|(?<=[\w-])-\d+",
+    re.IGNORECASE,
+)
+"""A day of a month, a time, a number with commas, the end of a range."""
+
+LIMITS = words_of("max maximum min minimum limit number count version")
+"""Words of a target beside a number that a sentence says in other words: at most, at least."""
+
+BINDING = re.compile(
+    r"\b(?:never|not|no|don['’]?t|do|does|must|always|should|shall|avoid|cannot|can|may|before|without|only|please|ok|fine|to|be|"
+    r"run(?:ning)?|us(?:e|ing)|add(?:ing)?)\b",
+    re.IGNORECASE,
+)
+"""Words that say no more than that something is to be done, or that it is not."""
+VALUE = re.compile(r"[\w./:@+-]+(?: [\w./:@+-]+){0,2}")
+ALTERNATIVES = re.compile(r"\s+(?:or|and|nor)\s+|/|,")
+CONDITION = re.compile(r"\b(?:outside|unless|except|even|when|if|without|until)\b", re.IGNORECASE)
+CHOOSES = re.compile(r"(?:we |always |please |only )*(?:use|using|uses|prefer)\b", re.IGNORECASE)
+FRAMES = (-2, r"\b{}\W+{}\W+([\w./@-]*\w)"), (1, r"([\w./@-]*\w)\W+{}\W+{}\b")
+"""Where the two words beside a name are, and a pattern of both with another name."""
+
+
+class Comparison(NamedTuple):
+    fact: Fact
+    outcome: str
+    """`same` or `opposite`."""
+    reason: str = ""
+    """The two values that exclude each other."""
 
 
 def compare_lines(fact: Fact | FactWords, place: str, lines: Sequence[str]) -> str:
@@ -33,85 +116,321 @@ def compare_lines(fact: Fact | FactWords, place: str, lines: Sequence[str]) -> s
 
     :param place: the paths that an edit wrote
     """
-    outcomes = {compare_line(fact, place, line) for line in lines} or {"silent"}
+    outcomes = {find_rejection(fact, line, place) or compare_values(fact, line, place)[0] for line in lines} or {
+        "silent"
+    }
     # Where a text has the value as well as another, which one holds is not known.
     outcomes = {"unsure"} if {"agrees", "contradicts"} <= outcomes else outcomes
     return next(outcome for outcome in ("contradicts", "unsure", "agrees", "silent") if outcome in outcomes)
 
 
-def compare_line(fact: Fact | FactWords, place: str, line: str) -> str:
-    line, content = CAMEL.sub(" ", line), CAMEL.sub(" ", fact.content)
-    terms = find_terms(f"{place} {line}")
-    rejection = compare_rejections(fact, content, f"{place} {line}", terms)
-    return rejection if rejection != "silent" else compare_values(fact, content, line, terms)[0]
-
-
 def find_other_value(fact: Fact | FactWords, line: str, place: str = "") -> OtherValue | None:
     """Return the value of a fact and the other one that a line gives to the same name; None where it gives none for certain."""
-    if not (NUMBER.search(line) if NUMBER.search(fact.content) else ASSIGNED.search(line)):
-        return None
-    line, content = CAMEL.sub(" ", line), CAMEL.sub(" ", fact.content)
-    return compare_values(fact, content, line, find_terms(f"{place} {line}"))[1]
+    return compare_values(fact, line, place)[1]
 
 
-def compare_values(fact: Fact | FactWords, content: str, line: str, terms: set[str]) -> tuple[str, OtherValue | None]:
-    """Compare the numbers and words that a line gives to the names of a fact."""
-    target = find_terms(CAMEL.sub(" ", fact.target))
-    last = text_terms(fact.target)[-1:]
-    first = NUMBER.match(content)
-    subjects: dict[tuple[str, ...], tuple[set[str], str]] = {last: (target, first[0])} if first else {}
-    for clause in CLAUSE_ENDS.split(content):
-        for name, number in find_numbered(clause):
-            subjects[text_terms(name)[-1:]] = target | find_terms(clause), number
-    numbers, words = set(NUMBER.findall(content)), find_terms(content)
-    is_plain = len(content.split()) <= 3
-    for name, number in find_numbered(line):
-        key = text_terms(name)[-1:]
-        if key in subjects:
-            around, own = subjects[key]
-            named = {term for term in around.difference(key) if not is_common_term(term) and not term.isdigit()}
-            if named & terms or target <= {*text_terms(name)}:
-                return ("agrees", None) if number in numbers else ("contradicts", OtherValue(own, number))
-            if number not in numbers:  # of something else, or of this in lines around
+def compare_values(fact: Fact | FactWords, line: str, place: str) -> tuple[str, OtherValue | None]:
+    """Compare the values that a line gives to the names of a fact."""
+    own, line = [*find_values(fact.content)], PORT.sub(r" port \1", line)
+    around, target = find_line_terms(f"{place} {line}"), find_line_terms(fact.target)
+    for ours, names, placed in find_given_values(FactWords(fact.target, fact.content), own, [line]):
+        clause = next((clause for clause in CLAUSE_ENDS.split(fact.content) if ours.text in clause), "")
+        words = target | find_line_terms(clause) - find_line_terms(ours.text)
+        subject = {word for word in words - names if not is_common_term(word)}
+        for theirs in placed:
+            key = find_key(*theirs)
+            is_same = any(is_same_value(theirs[0], value) for value in own)
+            if not names.intersection(key[-1:]):
+                continue
+            if subject & around or target.issubset(key):
+                if is_same:
+                    return "agrees", None
+                if is_other(ours, theirs, own, place):
+                    return "contradicts", OtherValue(ours.text, theirs[0].text)
+            elif not is_same:  # of something else, or of this in lines around
                 return "unsure", None
-    for name, value in ASSIGNED.findall(line) if is_plain and not numbers else ():
-        named = find_terms(value)
-        if text_terms(name)[-1:] == last and target <= terms and named and value.casefold() not in LEAVES_IT_OPEN:
-            agrees = words & named
-            return ("agrees", None) if agrees else ("contradicts", OtherValue(content, value))
-    long_numbers = {number for number in NUMBER.findall(line) if len(number) > 2}
-    own_words = {term for term in target | words if not is_common_term(term)}
-    is_other = long_numbers and any(len(number) > 2 for number in numbers) and numbers.isdisjoint(long_numbers)
-    return "unsure" if is_other and own_words & terms else "silent", None
+    numbers, others = ({number for number in NUMBER.findall(text) if len(number) > 2} for text in (fact.content, line))
+    is_of_other = numbers and others and numbers.isdisjoint(others)
+    words = {word for word in target | find_line_terms(fact.content) if not is_common_term(word)}
+    return "unsure" if is_of_other and words & around else "silent", None
 
 
-def find_numbered(text: str) -> list[tuple[str, str]]:
-    """Return the numbers of a text with the names before them; what follows a host is a port."""
-    return [*NUMBERED.findall(text), *(("port", number) for number in PORT.findall(text))]
-
-
-def compare_rejections(fact: Fact | FactWords, content: str, line: str, terms: set[str]) -> str:
-    """Check whether a line has all that one clause of a fact forbids, or a part of it."""
-    outcome, target = "silent", find_terms(fact.target)
-    for clause in CLAUSE_ENDS.split(content):
-        forbidding = FORBIDDING.search(clause)
-        if forbidding is None:
-            continue
-        phrase = clause.replace("never", "") if forbidding[1] else forbidding[2]
-        rejected = find_terms(phrase)
-        others = {term for term in target | find_terms(content) if term not in rejected and not is_common_term(term)}
-        is_whole = rejected and rejected <= terms and all(has_name(line, name) for name in NAMED.findall(phrase))
+def find_rejection(fact: Fact | FactWords, line: str, place: str) -> str:
+    """Return whether a line `contradicts` what one clause of a fact forbids: has all of it; `unsure`: a part of it."""
+    outcome, text = "", CAMEL.sub(" ", f"{place} {line}")
+    terms, content = words_of(text), CAMEL.sub(" ", fact.content)
+    for phrase in find_forbidden(content):
+        rejected = words_of(phrase)
+        others = {word for word in words_of(f"{fact.target} {content}") - rejected if not is_common_term(word)}
+        is_whole = rejected and rejected <= terms and all(has_name(text, name) for name in NAMED.findall(phrase))
         is_sure = not all(map(is_common_term, rejected)) or others & terms
-        if is_whole and is_sure and not FORBIDDING.search(line):
+        if is_whole and is_sure and not FORBIDDING.search(text):
             return "contradicts"
-        if rejected & terms:
-            outcome = "unsure"
+        outcome = "unsure" if rejected & terms else outcome
     return outcome
+
+
+def find_forbidden(text: str) -> Iterator[str]:
+    """Yield what the clauses of a text forbid."""
+    for clause in CLAUSE_ENDS.split(text):
+        forbidding = FORBIDDING.search(clause)
+        if forbidding is not None:
+            yield clause.replace("never", "") if forbidding[1] else forbidding[2]
 
 
 def has_name(line: str, name: str) -> bool:
     return re.search(rf"(?<![\w]){re.escape(name)}(?!\w)", line, re.IGNORECASE) is not None
 
 
-def find_terms(text: str) -> set[str]:
-    return {*text_terms(text)} - stop_terms()
+@cache
+def load_alternatives() -> list[tuple[frozenset[str], dict[str, re.Pattern[str]]]]:
+    rows = read_sections(Path(binding_words.__file__).with_name("alternatives.txt"), {"alternatives": 0})[
+        "alternatives"
+    ]
+    groups = []
+    for topic, *names in rows:
+        patterns = {}
+        for name in names:
+            forms = "|".join(re.escape(form) for form in name.split("="))
+            patterns[name.split("=")[0]] = re.compile(rf"(?<![\w./-])(?:{forms})(?![\w-]|\.\w)", re.IGNORECASE)
+        groups.append((words_of(topic), patterns))
+    return groups
+
+
+@lru_cache(maxsize=1 << 12)
+def find_choices(text: str) -> tuple[tuple[int, str, bool], ...]:
+    """Return what a text chooses or rejects: the group, the name, and whether it is chosen."""
+    choices = []
+    for n, (_, patterns) in enumerate(load_alternatives()):
+        for name, pattern in patterns.items():
+            for match in pattern.finditer(text):
+                before = re.split(r"[,;.]| but | use | prefer ", text[: match.start()])[-1]
+                near = " ".join(before.split()[-REJECTED_WITHIN:])
+                choices.append((n, name, REJECTING.search(near) is None))
+    return tuple(choices)
+
+
+class FactComparer:
+    """Compare entries with facts, of which few are looked at for each."""
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self.facts = [fact for fact in facts if fact.type in COMPARED_TYPES and fact.content.strip()]
+        self._by_word: dict[str, list[int]] = defaultdict(list)
+        for n, fact in enumerate(self.facts):
+            for word in find_fact_words(fact):
+                self._by_word[word].append(n)
+
+    def compare(self, text: str, headings: Sequence[str] = ()) -> list[Comparison]:
+        """Return the facts that an entry repeats or contradicts, those that it contradicts first."""
+        words = words_of(text) | words_of(" ".join(headings))
+        words |= {f"group {n}" for n, _, _ in find_choices(text)}
+        shared: Counter[int] = Counter()
+        for word in words:
+            facts = self._by_word.get(word, ())
+            for n in facts:
+                shared[n] += max(1, 1_000 // (1 + len(facts)))
+        compared = (compare_entry(self.facts[n], text, headings) for n, _ in shared.most_common(MOST_COMPARED))
+        return sorted(filter(None, compared), key=lambda comparison: comparison.outcome)
+
+
+def find_fact_words(fact: Fact) -> frozenset[str]:
+    groups = {f"group {n}" for n, _, _ in find_choices(fact.content)}
+    return words_of(fact.content) | words_of_target(fact.target)[1] | groups
+
+
+def compare_entry(fact: Fact, text: str, headings: Sequence[str] = ()) -> Comparison | None:
+    """Compare a fact with an entry; None where they have nothing to do with each other, or it cannot be told."""
+    place = " ".join(headings)
+    sentences = split_entry_sentences(text)
+    if any(says_same(fact, sentence, place) for sentence in [*sentences, " ".join(sentences)]):
+        return Comparison(fact, "same")
+    for clause in (clause for sentence in sentences for clause in split_clauses(sentence)):
+        reason = find_opposite(fact, clause, place, text)
+        if reason is not None:
+            return Comparison(fact, "opposite", reason)
+    return None
+
+
+def split_entry_sentences(text: str) -> list[str]:
+    """Return the sentences of an entry; a row of two cells is a name and its value."""
+    plain = MARKUP.sub(lambda match: match[1] or "", text).strip()
+    if plain.startswith("|"):
+        cells = [cell.strip() for cell in plain.strip("|").split("|")]
+        plain = ": ".join(cells) if len(cells) == 2 else "; ".join(cells)
+    return [sentence.strip(" .") for sentence in SENTENCE_ENDS.split(plain) if sentence.strip(" .")]
+
+
+def split_clauses(sentence: str) -> list[str]:
+    """Return the clauses of a long sentence: what it says of one thing need not be of another that it names."""
+    if len(sentence.split()) <= SHORT:
+        return [sentence]
+    return [clause.strip() for clause in re.split(r"[,;:()]\s+|\s[(]|[)]", sentence) if clause.strip()]
+
+
+def says_same(fact: Fact, sentence: str, place: str) -> bool:
+    mine, theirs = words_of(fact.content), words_of(sentence)
+    choices, others = {*find_choices(fact.content)}, {*find_choices(sentence)}
+    is_reversed = (count_negations(fact.content) > 0) != (count_negations(sentence) > 0)
+    if not mine or not theirs or choices - others or (is_reversed and not choices):
+        return False
+    numbers = find_numbers(sentence)
+    if any(not any(is_same_value(ours, other) for other in numbers) for ours in find_numbers(fact.content)):
+        return False
+    content = fact.content.strip(" .`\"'")
+    if " " not in content and not choices:
+        whole = re.compile(rf"(?<![\w.-]){re.escape(content)}(?![\w-])", re.IGNORECASE)
+        if whole.search(sentence) is None:
+            return False
+    lone = find_lone_words(mine, theirs)
+    is_about = is_on_topic(fact, sentence, place) or any(is_of_group(n, sentence, place) for n, _, _ in choices)
+    if not lone:
+        return is_about or len(mine) >= 4
+    return len(mine) >= 4 and len(lone) <= len(mine) // 4 and is_about
+
+
+def is_on_topic(fact: Fact, sentence: str, place: str) -> bool:
+    """Check whether a sentence under its headings has a word of the fact's target that says something."""
+    target = words_of_target(fact.target)[1]
+    return shares_words(frozenset(target - GENERIC or target), sentence, place)
+
+
+def shares_words(words: frozenset[str], sentence: str, place: str) -> bool:
+    return len(find_lone_words(words, words_of(sentence) | words_of(place))) < len(words)
+
+
+def is_of_group(group: int, sentence: str, place: str) -> bool:
+    """Check whether a sentence chooses among alternatives, and does not only mention one."""
+    return CHOOSES.match(sentence) is not None or shares_words(load_alternatives()[group][0], sentence, place)
+
+
+def find_numbers(text: str) -> list[Value]:
+    """Return the numbers of a text, without days of a month, times and the halves of a number that has a comma."""
+    plain = NO_NUMBER.sub(lambda match: " " * len(match[0]), text)
+    return [value for value in find_values(plain) if value.kind == "number"]
+
+
+def find_opposite(fact: Fact, sentence: str, place: str, text: str) -> str | None:
+    """Return the two values by which a sentence contradicts a fact; None where it does not, for certain."""
+    if is_of_other_scope(fact, sentence, place):
+        return None
+    return (
+        find_other_choice(fact, sentence, place)
+        or find_other_number(fact, sentence, place)
+        or find_other_name(fact, sentence, place)
+        or find_framed_name(fact, sentence, place)
+        or find_reversal(fact, sentence, place, text)
+    )
+
+
+def is_of_other_scope(fact: Fact, sentence: str, place: str) -> bool:
+    """Check whether both say of what they hold, tests or production for example, and of different things."""
+
+    def scopes(text: str) -> set[str]:
+        names = {match.casefold() for match in SCOPES.findall(text)}
+        return {
+            next((scope for start, scope in FOLDED_SCOPES.items() if name.startswith(start)), name) for name in names
+        }
+
+    for group, name, _ in find_choices(sentence):
+        sentence = load_alternatives()[group][1][name].sub(" ", sentence)
+    mine, theirs = scopes(f"{fact.target.replace('.', ' ')} {fact.content}"), scopes(sentence)
+    return bool(theirs - mine - scopes(place)) if not mine else not (mine & (theirs | scopes(place))) and bool(theirs)
+
+
+def find_other_choice(fact: Fact, sentence: str, place: str) -> str | None:
+    mine, theirs = find_choices(fact.content), find_choices(sentence)
+    for group in dict.fromkeys(n for n, _, _ in mine):
+        if not (is_on_topic(fact, sentence, place) or is_of_group(group, sentence, place)):
+            continue
+        chosen, rejected, others, banned = (
+            {name for n, name, is_chosen in choices if n == group and is_chosen is wanted}
+            for choices in (mine, theirs)
+            for wanted in (True, False)
+        )
+        free, others_free = chosen - rejected, others - banned
+        if chosen & others:
+            continue
+        for name in sorted((rejected & others_free) or (banned & free)):
+            return f"never {name} ≠ {name}" if name in rejected else f"{name} ≠ never {name}"
+        if free and len(others_free) == 1:
+            return f"{min(free)} ≠ {min(others_free)}"
+    return None
+
+
+def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
+    ours, theirs = find_numbers(fact.content), find_numbers(sentence)
+    if not ours or not theirs or any(is_same_value(one, other) for one in ours for other in theirs):
+        return None
+    all_words = words_of(fact.content) | words_of_target(fact.target)[1]
+    own_words = frozenset(word for word in all_words - GENERIC - LIMITS if not any(map(str.isdigit, word)))
+    around = words_of(sentence) | words_of(place)
+    target = words_of(fact.target.replace(".", " ")) - GENERIC - LIMITS or words_of_target(fact.target)[1]
+    shared = len(own_words) - len(find_lone_words(own_words, around))
+    is_close = not find_lone_words(target, around) or (shared >= 2 and 2 * shared >= len(own_words))
+    for other in theirs if is_close and len(fact.content.split()) <= PLAIN else ():
+        near = [*sentence[: other.start].split()[-NEAR:], *sentence[other.end :].split()[: NEAR + 1]]
+        for one in ours if is_on_topic(fact, " ".join(near), "") else ():
+            if is_of_one_measure(one, other, fact.target):
+                return f"{one.text} {one.unit}".strip() + f" ≠ {other.text} {other.unit}".rstrip()
+    return None
+
+
+def find_other_name(fact: Fact, sentence: str, place: str) -> str | None:
+    """Compare a short value, a region or an owner, with what a sentence says that the target is."""
+    content, says = fact.content.strip(" .`\"'"), SAYS.search(sentence)
+    if says is None or len(content.split()) > 2 or count_negations(sentence) or is_binding(content):
+        return None
+    subject, value = words_of(sentence[: says.start()]), says[1].strip(" .`\"'")
+    words = words_of_target(fact.target)[1]
+    target = words - GENERIC or words
+    if not subject & words or find_lone_words(target, subject | words_of(place)):
+        return None
+    is_value = VALUE.fullmatch(value) and words_of(value) and not words_of(content) <= words_of(value)
+    return f"{content} ≠ {value}" if is_value and len(find_lone_words(subject, target)) <= 1 else None
+
+
+def find_framed_name(fact: Fact, sentence: str, place: str) -> str | None:
+    """Compare what stands before or behind the same two words, `live in src/` for example."""
+    words = [word.strip(".,;:") for word in fact.content.split()]
+    if not is_on_topic(fact, sentence, place) or len(words) > SHORT:
+        return None
+    for (n, name), (shift, form) in product(enumerate(words), FRAMES):
+        frame = words[n + shift : n + shift + 2] if n + shift >= 0 else []
+        if len(frame) < 2 or not words_of(" ".join(frame)) or not is_plain_name(name) or has_name(sentence, name):
+            continue
+        match = re.search(form.format(*map(re.escape, frame)), sentence, re.IGNORECASE)
+        if match and is_plain_name(match[1]) and not has_name(fact.content, match[1]):
+            return f"{name} ≠ {match[1]}"
+    return None
+
+
+def is_plain_name(word: str) -> bool:
+    """Check whether a word is the name of something, and none of the language."""
+    return not word.isalpha() or not word[1:].islower() or not all(map(is_common_term, words_of(word)))
+
+
+def find_reversal(fact: Fact, sentence: str, place: str, text: str) -> str | None:
+    """Check whether one forbids what the other says or demands, in the same words. :param text: the entry of the sentence"""
+    target, content = words_of_target(fact.target)[1] - GENERIC, words_of(fact.content)
+    is_about = is_on_topic(fact, text, place)
+    sentence = re.sub(r"--[\w-]+", lambda match: match[0] if match[0] in fact.content else " ", sentence)
+    for one, other, known, beside, reason in (
+        (fact.content, sentence, content | target, words_of(place), "never ≠ always"),
+        (sentence, fact.content, words_of(f"{place} {text}") | target, target, "always ≠ never"),
+    ):
+        demanded = words_of(BINDING.sub(" ", CONDITION.split(other)[0]))
+        rest = find_lone_words(demanded, known)
+        for phrase in find_forbidden(one) if demanded and not FORBIDDING.search(other) else ():
+            whole, *conditions = CONDITION.split(phrase)
+            for part in map(str.strip, ALTERNATIVES.split(whole)):
+                rejected = words_of(BINDING.sub(" ", part))
+                shared = rejected & demanded
+                is_narrow = not conditions and (len(rejected) > 1 or len(demanded & words_of(one) - rejected) > 1)
+                is_sure = len(rejected) > 1 or is_about or not all(map(is_common_term, rejected))
+                is_all = not find_lone_words(rejected, demanded | beside) and 2 * len(shared) >= len(rejected)
+                is_literal = not part.isalpha() and has_name(other, part.strip("`."))
+                if is_literal or (shared and is_all and is_sure and (is_narrow or not rest)):
+                    return reason
+                if len(demanded) > 1 and demanded <= rejected:
+                    return reason
+    return None

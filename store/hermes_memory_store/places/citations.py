@@ -14,7 +14,7 @@ import re
 import stat
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -88,8 +88,6 @@ EMPTY = (("\0", 0),)
 """What no content has."""
 
 Key = TypeVar("Key")
-
-CompareLine = Callable[[FactWords, str, str], OtherValue | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +423,6 @@ def check_lines(
     root: str,
     citation: Citation,
     fact: FactWords | None = None,
-    compare: CompareLine | None = None,
     files: dict[str, tuple[list[bytes] | None, str]] | None = None,
 ) -> CitationCheck:
     """Compare cited lines with their file as it is now. :param files: those that were read for others; more come to them"""
@@ -439,22 +436,17 @@ def check_lines(
     if lines is None:
         state = CitationState.MISSING if problem == GONE else CitationState.UNKNOWN
         return CitationCheck(citation, state, note=problem)
-    return compare_file_lines(citation, lines, fact, compare)
+    return compare_file_lines(citation, lines, fact)
 
 
-def compare_cited_lines(
-    citation: Citation, content: bytes, fact: FactWords | None = None, compare: CompareLine | None = None
-) -> CitationCheck:
-    return compare_file_lines(citation, split_file_lines(content), fact, compare)
+def compare_cited_lines(citation: Citation, content: bytes, fact: FactWords | None = None) -> CitationCheck:
+    return compare_file_lines(citation, split_file_lines(content), fact)
 
 
-def compare_file_lines(
-    citation: Citation, lines: Sequence[bytes], fact: FactWords | None = None, compare: CompareLine | None = None
-) -> CitationCheck:
+def compare_file_lines(citation: Citation, lines: Sequence[bytes], fact: FactWords | None = None) -> CitationCheck:
     """Compare cited lines with those of a file; those that moved in it are found again.
 
     :param fact: which cites them, where another value in its place is looked for
-    :param compare: returns what a line says against a fact, where no value of the fact was known to stand in its lines
     """
     check = find_cited_lines(citation, lines)
     is_settled = citation.is_disputed or all(fact and text in fact.content for text, _ in citation.values or EMPTY)
@@ -466,8 +458,6 @@ def compare_file_lines(
     else:
         stated = region or decode_lines(lines[citation.first - 1 : citation.last])
         other = find_stated_value(fact, citation.what, stated)
-        if other is None and compare is not None:
-            other = next(filter(None, (compare(fact, line, citation.what) for line in region)), None)
     return CitationCheck(citation, check.state, check.first, check.last, other=other)
 
 

@@ -16,15 +16,24 @@ MOST_HELD, NEAR, SHORTEST_NAME = 6, 4, 3
 
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 ADDRESS = re.compile(r"https?://[^\s\"'`<>()\[\],;|]+", re.IGNORECASE)
-NUMBER = re.compile(
-    r"(?<![\w.])v?(\d[\d_]*(?:\.\d+)*)"
-    r"(?= ?(ms|milliseconds?|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|kb|kib|mb|mib|gb|gib)?\b)",
-    re.IGNORECASE,
+MEASURES = (
+    r"ms|milliseconds?|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|weeks?|months?|years?",
+    "[kmg]i?b?",
+    "%",
+    "char(?:acter)?s?|columns?",
+    "spaces?|tabs?",
+    "lines?",
+    "req(?:uest)?s?",
+    "workers?|threads?|replicas?",
+    "reviewers?|approvals?",
+    "times|attempts?|retries",
 )
+"""Units, those that count the same in a row."""
+NUMBER = re.compile(rf"(?<![\w.])v?(\d[\d_]*(?:\.\d+)*)(?= ?({'|'.join(MEASURES)})?(?!\w))", re.IGNORECASE)
 NAME = re.compile(r"[^\W\d][\w]*(?:[./@+-]\w+)*")
 ASSIGNING = re.compile(r"[=:] *[\"'`]?$")
 GIVING = re.compile(r"(?:[=:>] *[\"'`]?|\w )[~^<>=]{0,2}v?$")
-ENDING = re.compile(r"[\"'`]? *(?:[,;)\]}#]|//|$)")
+ENDING = re.compile(r"[\"'`]? *(?:[,;)\]}#/]|$)|[\"'`]? +-{0,2}[^\W\d]")
 COMPUTED = re.compile(r"[\w./@+-]*[\"']?[(\[{.]|[\w.]*\)")
 """What follows a name that is a call, a variable's member or the like: what its value is does not stand there."""
 
@@ -50,6 +59,11 @@ OPEN = re.compile(
 GENERAL = frozenset({"defau", "max", "maxim", "min", "minim", "name", "numbe", "setti", "value", "versi"})
 """Beginnings of words that a target may have and a line may lack."""
 
+NAMED = re.compile(r"([^\W\d][\w.-]*)[\"'\])]?(?: *[=:(] *| +(?:is |on |of |at )?)[\"'`]?v?$")
+FILLING = frozenset({"alway", "chang", "hand", "here", "in", "keep", "never", "produ", "use", "value", "we"})
+"""Beginnings of words around the one value of a short content."""
+MOST_PLAIN = 5
+
 WORD, STEM = re.compile(r"[^\W\d_]{2,}|\d+"), 5
 CODE = (
     ".py",
@@ -74,9 +88,11 @@ CODE = (
 SCALES = {
     "ms": 0.001,
     "mi": 60,
+    "mo": 2_592_000,
     "m": 60,
     "h": 3600,
     "d": 86_400,
+    "w": 604_800,
     "k": 1 << 10,
     "mb": 1 << 20,
     "mib": 1 << 20,
@@ -121,6 +137,10 @@ class Value(NamedTuple):
     unit: str = ""
 
 
+Placed = tuple[Value, str]
+"""A value, and its line."""
+
+
 def find_values(text: str) -> Iterator[Value]:
     """Yield the values of a line, those inside of an address, too."""
     for match in ADDRESS.finditer(text):
@@ -139,11 +159,19 @@ def is_same_value(one: Value, other: Value) -> bool:
     """Check whether two values are one: written otherwise, in another unit, or a version more precisely."""
     if one.kind != other.kind or one.kind != "number":
         return one[:1] + one[2:3] == other[:1] + other[2:3]
-    if one.norm == other.norm and (one.unit == other.unit or not (one.unit and other.unit)):
-        return True
-    if f"{one.text}.".startswith(f"{other.text}.") or f"{other.text}.".startswith(f"{one.text}."):
-        return one.unit == other.unit
-    return bool(one.unit and other.unit) and to_base(one) == to_base(other)
+    if one.unit and other.unit:
+        return is_of_one_measure(one, other) and to_base(one) == to_base(other)
+    is_precise = f"{one.text}.".startswith(f"{other.text}.") or f"{other.text}.".startswith(f"{one.text}.")
+    return one.norm == other.norm or (is_precise and one.unit == other.unit)
+
+
+def is_of_one_measure(one: Value, other: Value, target: str = "") -> bool:
+    """Check whether two numbers count the same: seconds and hours do; a number alone counts what the target says."""
+    if not one.unit and other.unit:
+        return re.match(MEASURES[-1], other.unit) is not None or find_line_terms(other.unit) <= find_line_terms(target)
+    return one.unit == other.unit or any(
+        re.fullmatch(measure, one.unit) and re.fullmatch(measure, other.unit) for measure in MEASURES
+    )
 
 
 def to_base(value: Value) -> float | str:
@@ -156,7 +184,7 @@ def hold_values(fact: FactWords, lines: Sequence[str]) -> tuple[tuple[str, int],
     taken, terms = find_line_terms(fact.target), find_line_terms(f"{fact.target} {fact.content}")
     held: dict[str, int] = {}
     for own in find_values(fact.content):
-        if own.kind == "switch" and not is_switch(own, fact.content):
+        if not is_switch(own, fact.content):
             continue
         own_terms = find_line_terms(own.text)
         places: list[tuple[int, int, int]] = []
@@ -176,11 +204,16 @@ def hold_values(fact: FactWords, lines: Sequence[str]) -> tuple[tuple[str, int],
 
 def find_line_terms(text: str) -> set[str]:
     """Return the beginnings of words, so that forms of one are the same; programs that start with a host load no stemmer."""
-    return {word[:STEM] for word in WORD.findall(CAMEL.sub(" ", text).casefold()) if not OPEN.fullmatch(word)}
+    return {*split_line_terms(text)}
+
+
+def split_line_terms(text: str) -> list[str]:
+    return [word[:STEM] for word in WORD.findall(CAMEL.sub(" ", text).casefold()) if not OPEN.fullmatch(word)]
 
 
 def is_switch(own: Value, content: str) -> bool:
-    is_word = own.text.casefold() in ("on", "yes", "no")
+    """Check whether a value, where it is a switch, is meant as one."""
+    is_word = own.kind == "switch" and own.text.casefold() in ("on", "yes", "no")
     return not is_word or any(match.end() == own.end for match in SWITCHED.finditer(content))
 
 
@@ -223,35 +256,43 @@ def find_replaced_value(
 
 def find_stated_value(fact: FactWords, path: str, region: Sequence[str]) -> OtherValue | None:
     """Return the value that lines give to what a fact names, where they never had its own; None where it is not certain."""
-    own = [*find_values(fact.content)]
-    parts = [terms for part in fact.target.split(".") if (terms := find_line_terms(part))]
-    names = [*parts[-1:], *(specific for terms in reversed(parts) if (specific := terms - GENERAL))]
-    for kind in ("address", "number", "switch", "name"):
-        alike = [value for value in own if value.kind == kind]
-        if kind == "switch":
-            alike = [value for value in alike if is_switch(value, fact.content)]
-        elif kind == "name" and len(fact.content.split()) > 1:
-            alike = []
-        if len(alike) != 1:
-            continue
-        lines = next(
-            filter(None, ([line for line in region if terms <= find_line_terms(line)] for terms in names[:2])), []
-        )
-        placed = [(value, line) for line in lines for value in find_values(line) if value.kind == kind]
-        placed = [(value, line) for value, line in placed if is_given_last(value, line)]
-        if len({value.norm for value, _ in placed}) == 1 and is_other(alike[0], placed[0], own, path):
-            return OtherValue(alike[0].text, placed[0][0].text)
-        return None
+    own, known = [*find_values(fact.content)], find_line_terms(" ".join(fact)) | GENERAL
+    for ours, _, placed in find_given_values(fact, own, region):
+        named = [place for place in placed if known.issuperset(find_key(*place))]
+        if len({value.norm for value, _ in named}) == 1 and is_other(ours, named[0], own, path):
+            return OtherValue(ours.text, named[0][0].text)
     return None
 
 
-def is_given_last(value: Value, line: str) -> bool:
-    """Check whether a line ends with a value that it gives a name."""
-    return bool(GIVING.search(line[: value.start]) and ENDING.match(line[value.end :]))
+def find_given_values(
+    fact: FactWords, own: Sequence[Value], region: Sequence[str]
+) -> Iterator[tuple[Value, set[str], list[Placed]]]:
+    """Yield values of a fact by which something is told, with the words of its name, and what lines give that name."""
+    parts = [terms for part in fact.target.split(".") if (terms := find_line_terms(part))]
+    target = [*parts[-1:], *(specific for terms in reversed(parts) if (specific := terms - GENERAL))][:2]
+    own = [value for value in own if value.kind != "name" or not find_line_terms(value.text) <= FILLING.union(*parts)]
+    is_plain = len(fact.content.split()) <= MOST_PLAIN and all(value.kind == "name" for value in own)
+    for ours in own:
+        is_only = ours.start == 0 or sum(value.kind == ours.kind for value in own) == 1
+        key = find_key(ours, fact.content) if ours.kind == "number" else []
+        names = [*([{key[-1]}] if key else ()), *(target if is_only else ())]
+        is_told = is_plain if ours.kind == "name" else is_switch(ours, fact.content)
+        named = ((terms, [line for line in region if terms <= find_line_terms(line)]) for terms in names if is_told)
+        terms, lines = next(filter(all, named), (set[str](), []))
+        placed = [(value, line) for line in lines for value in find_values(line) if value.kind == ours.kind]
+        yield ours, terms, [(value, line) for value, line in placed if is_given(value, line)]
 
 
-Placed = tuple[Value, str]
-"""A value, and its line."""
+def find_key(value: Value, line: str) -> list[str]:
+    """Return the words of the name before a value."""
+    named = NAMED.search(line[: value.start])
+    return split_line_terms(named[1]) if named else []
+
+
+def is_given(value: Value, line: str) -> bool:
+    """Check whether a line gives a value to a name."""
+    giving = ASSIGNING if value.kind == "name" else GIVING
+    return bool(giving.search(line[: value.start]) and ENDING.match(line[value.end :]))
 
 
 def find_marked(ours: Value, mark: int, lines: Sequence[str], *, is_only: bool = False) -> Placed | None:

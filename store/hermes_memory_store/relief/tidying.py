@@ -18,7 +18,7 @@ from hermes_memory_store.context.packing import LINE_TOKENS
 from hermes_memory_store.context.start_choice import is_critical
 from hermes_memory_store.conversations.fact_uses import FactUse
 from hermes_memory_store.fact_types import FactType
-from hermes_memory_store.find.fact_comparison import NUMBER, compare_lines, find_terms
+from hermes_memory_store.find.fact_comparison import NUMBER, compare_lines
 from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.language.stop_words import stop_terms
@@ -26,7 +26,7 @@ from hermes_memory_store.language.tokenizer import split_runs
 from hermes_memory_store.memory.near_duplicates import fold_word, unmatched_words, words_of
 from hermes_memory_store.model import LIVE_TIERS, Fact, FactFilter, Tier
 from hermes_memory_store.places.citations import decode_lines, read_cited_file, split_file_lines
-from hermes_memory_store.places.cited_values import CAMEL, FactWords, find_values, hold_values
+from hermes_memory_store.places.cited_values import FactWords, find_values, hold_values
 from hermes_memory_store.places.git_files import find_repository, read_head
 from hermes_memory_store.projects.borrowed_objects import GitFailed, borrow_objects
 from hermes_memory_store.store import Store
@@ -251,9 +251,9 @@ def gives_value(fact: Fact, path: str, line: str) -> bool:
     """Check whether a line that has a value of a fact gives it to what the fact is about."""
     if NEVER_CITED.search(path) or (is_secondary(path) and not NUMBER.search(fact.content)):
         return False
-    outcome, terms = compare_lines(fact, path, [line]), find_terms(CAMEL.sub(" ", line))
-    target, content = (find_terms(CAMEL.sub(" ", text)) for text in (fact.target, fact.content))
-    is_about = target <= terms | find_terms(path) and not terms.isdisjoint(text_terms(fact.target)[-1:])
+    outcome, terms = compare_lines(fact, path, [line]), words_of(line)
+    target, content = (words_of(text) for text in (fact.target, fact.content))
+    is_about = target <= terms | words_of(path) and not terms.isdisjoint(text_terms(fact.target)[-1:])
     is_most = len(content) <= PLAIN_WORDS or 2 * len(content & terms) >= len(content)
     return is_most and (outcome == "agrees" or (is_about and outcome != "contradicts"))
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.find.fact_comparison import find_other_value
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items.fact_pages import to_facts
 from hermes_memory_store.items.journal import Journal
@@ -335,7 +334,7 @@ class CitationChecker:
             return self._check_commit(citation)
         if citation.kind != "lines":
             return CitationCheck(citation, CitationState.UNKNOWN, note=NOT_LOOKED_AT[citation.kind])
-        check = check_lines(self._repository.root, citation, fact, find_other_value, self._files)
+        check = check_lines(self._repository.root, citation, fact, self._files)
         if check.state not in STALE or check.other is not None or not citation.commit or self._is_quick:
             return check
         root = self._repository.root
@@ -388,7 +387,7 @@ class CitationChecker:
         for citation in parse_citations(fact.cites):
             if citation.kind != "lines" or not citation.commit:
                 continue
-            check = check_lines(self._repository.root, citation, words, find_other_value, self._files)
+            check = check_lines(self._repository.root, citation, words, self._files)
             if (
                 check.state not in STALE
                 or check.other is not None

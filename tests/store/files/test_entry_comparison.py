@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.find.fact_comparison import FactComparer, compare_entry
 from hermes_memory_store.host_files.memory_entries import split_entries
-from hermes_memory_store.relief.entry_comparison import FactComparer, compare_entry
 from hermes_memory_store.store import Store
 
 SAME, OPPOSITE, NEITHER = "same", "opposite", None

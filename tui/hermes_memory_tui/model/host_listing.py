@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hermes_memory_store.find.fact_comparison import Comparison, FactComparer
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.host_files.host_memory import HostFile, HostReading, find_host_memory
 from hermes_memory_store.host_files.memory_entries import FileEntry
 from hermes_memory_store.language.binding_words import is_binding
 from hermes_memory_store.model import Fact, FactFilter, FactType, Tier, format_notation
-from hermes_memory_store.relief.entry_comparison import Comparison, FactComparer
 from hermes_memory_store.store import Store
 
 PAGE, MOST_PAGES = 1_000, 5
