@@ -273,8 +273,8 @@ def says_same(fact: Fact, sentence: str, place: str) -> bool:
     is_reversed = (count_negations(fact.content) > 0) != (count_negations(sentence) > 0)
     if not mine or not theirs or choices - others or (is_reversed and not choices):
         return False
-    numbers = find_numbers(sentence)
-    if any(not any(is_same_value(ours, other) for other in numbers) for ours in find_numbers(fact.content)):
+    numbers = find_number_values(sentence)
+    if any(not any(is_same_value(ours, other) for other in numbers) for ours in find_number_values(fact.content)):
         return False
     content = fact.content.strip(" .`\"'")
     if " " not in content and not choices:
@@ -303,7 +303,7 @@ def is_of_group(group: int, sentence: str, place: str) -> bool:
     return CHOOSES.match(sentence) is not None or shares_words(load_alternatives()[group][0], sentence, place)
 
 
-def find_numbers(text: str) -> list[Value]:
+def find_number_values(text: str) -> list[Value]:
     """Return the numbers of a text, without days of a month, times and the halves of a number that has a comma."""
     plain = NO_NUMBER.sub(lambda match: " " * len(match[0]), text)
     return [value for value in find_values(plain) if value.kind == "number"]
@@ -358,7 +358,7 @@ def find_other_choice(fact: Fact, sentence: str, place: str) -> str | None:
 
 
 def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
-    ours, theirs = find_numbers(fact.content), find_numbers(sentence)
+    ours, theirs = find_number_values(fact.content), find_number_values(sentence)
     if not ours or not theirs or any(is_same_value(one, other) for one in ours for other in theirs):
         return None
     all_words = words_of(fact.content) | words_of_target(fact.target)[1]

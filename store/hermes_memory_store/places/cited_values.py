@@ -280,7 +280,7 @@ def find_given_values(
         named = ((terms, [line for line in region if terms <= find_line_terms(line)]) for terms in names if is_told)
         terms, lines = next(filter(all, named), (set[str](), []))
         placed = [(value, line) for line in lines for value in find_values(line) if value.kind == ours.kind]
-        yield ours, terms, [(value, line) for value, line in placed if is_given(value, line)]
+        yield ours, terms, [(value, line) for value, line in placed if is_given_value(value, line)]
 
 
 def find_key(value: Value, line: str) -> list[str]:
@@ -289,7 +289,7 @@ def find_key(value: Value, line: str) -> list[str]:
     return split_line_terms(named[1]) if named else []
 
 
-def is_given(value: Value, line: str) -> bool:
+def is_given_value(value: Value, line: str) -> bool:
     """Check whether a line gives a value to a name."""
     giving = ASSIGNING if value.kind == "name" else GIVING
     return bool(giving.search(line[: value.start]) and ENDING.match(line[value.end :]))
