@@ -198,7 +198,6 @@ def test_lines_that_a_commit_moved_are_cited_where_they_are(served: Path, shop: 
         uid = data(shim.call("memory_write", content="V[db.port]: 5432", cites=["db.py:1-3"]))["uid"]
         lost = data(shim.call("memory_write", content="D[a]: one", cites=["a.txt:1", "https://a.example/b"]))["uid"]
         rename(shop, "a.txt", "b.txt", "not it\n")
-        (shop / "b.txt").write_text("else\n", encoding="utf-8")
         wait_for(shim, served, lost, "b.txt:2", "https://a.example/b")
         rename(shop, "db.py", "store.py", "# new\n")
         until(lambda: cited(served, uid) == ["store.py:2-4"], "the watch, while no agent says anything")

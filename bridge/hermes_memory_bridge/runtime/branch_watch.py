@@ -138,7 +138,7 @@ class BranchWatch:
 
     async def _follow_citations(self, common: str, watched: WatchedRepository) -> None:
         """Let facts cite the files that their lines were moved to, once for each commit of a working tree."""
-        from hermes_memory_store.upkeep.fact_citations import find_all_moves  # here: a start does not wait for it
+        from hermes_memory_store.upkeep.fact_citations import find_moves  # here: a start does not wait for it
 
         if watched.seen is None:
             return
@@ -148,7 +148,7 @@ class BranchWatch:
             return
         self._followed[root] = seen.commit
         facts = await self._worker.read(lambda store: find_followed_facts(store, seen, common))
-        moves = await run_in_daemon_thread(lambda: find_all_moves(root, facts)) if facts else {}
+        moves = await run_in_daemon_thread(lambda: find_moves(root, facts)) if facts else {}
         if moves:
             await self._worker.write(lambda store: store.citations.follow(moves))
 

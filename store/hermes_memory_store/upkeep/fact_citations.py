@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
@@ -17,7 +18,7 @@ from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
 from hermes_memory_store.memory.facts import Facts
-from hermes_memory_store.memory.scopes import change_attribute, record_change
+from hermes_memory_store.memory.scopes import change_attribute
 from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact, Uid
 from hermes_memory_store.places.citations import (
     MOST_BYTES,
@@ -27,15 +28,12 @@ from hermes_memory_store.places.citations import (
     CitationCheck,
     CitationState,
     check_lines,
-    cite_lines,
     cite_named,
     compare_cited_lines,
     decode_lines,
     digest_lines,
-    find_symbol,
     format_citations,
     format_words,
-    mark_lines,
     parse_citation,
     parse_citations,
     read_cited_file,
@@ -228,21 +226,12 @@ class FactCitations:
         """Return the newest facts of a project that cite, without those of which a person took the last change back."""
         return to_facts(self._names, self._db.rows(PROJECT_FACTS, (project, MOST_IN_PLACE)))
 
-    def follow(self, moves: Moves) -> ChangeResult:
+    def follow(self, moves: Moves) -> None:
         """Let facts cite the files that their lines were moved to, as one change of the bridge."""
-        with self._db.write_transaction() as conn:
-            change = Mutation(conn, self._names, self._journal, BRIDGE)
+        with self._journal.join_changes() as conn:
             for uid, moved in moves.items():
-                row = change.fact_row(parse_uid(uid))
-                if row is None or row.cites is None:
-                    continue
-                present = [(parse_citation(words), words) for words in json.loads(row.cites)]
-                cites = format_words(
-                    [moved[cited].to_words() if cited and cited in moved else words for cited, words in present]
-                )
-                if cites != row.cites:
-                    change.update_fact(row, "cite", keep_time=True, cites=cites)
-            return record_change(change)
+                change = Mutation(conn, self._names, self._journal, BRIDGE)
+                change_attribute(change, parse_uid(uid), "cite", "cites", partial(move_citations, moved))
 
     @staticmethod
     def check_in_place(fact: Fact) -> FactCheck:
@@ -289,20 +278,13 @@ def find_contradiction(check: FactCheck) -> OtherValue:
 
 def cite_anew(check: FactCheck, content: str, *, is_disputed: bool = False) -> list[Citation]:
     """Return what a fact cites, with the lines that contradict it as they are now."""
-    repository, at, words = (
-        repository_at(check.fact.origin.root or ""),
-        int(time.time() * 1000),
-        FactWords(check.fact.target, content),
-    )
-    cited = []
-    for former in check.checks:
-        place = f"{former.citation.what}:{former.first}-{former.last}"
-        if former.other is not None and repository is not None:
-            citation = cite_lines(repository.root, place, read_head(repository)[1] or "", at, words)
-            cited.append(replace(citation, is_disputed=is_disputed))
-        else:
-            cited.append(former.citation)
-    return cited
+    root, at, words = check.fact.origin.root or "", int(time.time() * 1000), FactWords(check.fact.target, content)
+
+    def cite(cited: CitationCheck) -> Citation:
+        place = f"{cited.citation.what}:{cited.first}-{cited.last}"
+        return replace(cite_named(root, place, at, words), is_disputed=is_disputed)
+
+    return [cited.citation if cited.other is None else cite(cited) for cited in check.checks]
 
 
 class CitationChecker:
@@ -337,11 +319,8 @@ class CitationChecker:
         check = check_lines(self._repository.root, citation, fact, self._files)
         if check.state not in STALE or check.other is not None or not citation.commit or self._is_quick:
             return check
-        root = self._repository.root
         with contextlib.suppress(GitFailed):
-            moved = self._follow(citation, lambda path: read_cited_file(root, path)[0])
-            if moved is not None:
-                return CitationCheck(citation, CitationState.MOVED, moved.first, moved.last, note=moved.what)
+            return self._follow(citation) or check
         return check
 
     def _open_git(self) -> BorrowedObjects:
@@ -380,42 +359,30 @@ class CitationChecker:
                 cited = self.read_committed(citation)
         return CitedPlace(check, decode_lines(present), None if cited is None else decode_lines(cited))
 
-    def find_moves(self, fact: Fact) -> dict[Citation, Citation]:
-        """Find where lines are that the commit of the working tree, and not only this, took out of the file that is cited."""
-        assert self._repository is not None
-        words, moves = FactWords(fact.target, fact.content), dict[Citation, Citation]()
-        for citation in parse_citations(fact.cites):
-            if citation.kind != "lines" or not citation.commit:
-                continue
-            check = check_lines(self._repository.root, citation, words, self._files)
-            if (
-                check.state not in STALE
-                or check.other is not None
-                or self._has_lines(citation, citation.what, self._head)
-            ):
-                continue
-            with contextlib.suppress(GitFailed):
-                moved = self._follow(citation, lambda path: self._read_blob(path, self._head))
-                moves |= {} if moved is None else {citation: moved}
-        return moves
+    def cite_moved(self, citation: Citation, fact: FactWords) -> Citation | None:
+        """Cite lines in the file that they were moved to, where the commit of the working tree has them there alone."""
+        check = (
+            CitationCheck(citation, CitationState.UNKNOWN) if citation.kind != "lines" else self.check(citation, fact)
+        )
+        is_elsewhere = check.state is CitationState.MOVED and check.note
+        if not is_elsewhere or self._repository is None or self._has_lines(citation, citation.what, self._head):
+            return None
+        with contextlib.suppress(GitFailed):
+            place = f"{check.note}:{check.first}-{check.last}"
+            moved = cite_named(self._repository.root, place, citation.cited_at, fact)
+            return replace(moved, is_disputed=citation.is_disputed) if self.read_committed(moved) else None
+        return None
 
-    def _read_blob(self, path: str, commit: str | None) -> bytes | None:
+    def _has_lines(self, citation: Citation, path: str, commit: str | None) -> bool:
         try:
             content = self._open_git().run("cat-file", "blob", f"{commit}:{path}")
         except GitFailed:
-            return None
-        return None if len(content) > MOST_BYTES or b"\0" in content else content
+            return False
+        return len(content) <= MOST_BYTES and compare_cited_lines(citation, content).state not in STALE
 
-    def _has_lines(self, citation: Citation, path: str, commit: str | None) -> bool:
-        content = self._read_blob(path, commit)
-        return content is not None and compare_cited_lines(citation, content).state not in STALE
-
-    def _follow(self, citation: Citation, read: Callable[[str], bytes | None]) -> Citation | None:
-        """Find cited lines in another file, which did not have them when they were cited.
-
-        :param read: returns a file as it is looked through
-        :raises GitFailed: Git gives no answer
-        """
+    def _follow(self, citation: Citation) -> CitationCheck | None:
+        """Find cited lines in another file, which did not have them when they were cited: one with the longest of the lines."""
+        assert self._repository is not None
         git, head, lines = self._open_git(), self._head or "", self.read_committed(citation)
         if lines is None:
             return None
@@ -425,28 +392,29 @@ class CitationChecker:
         paths = [path.partition(":")[2] for path in listed if path]
         paths.sort(key=lambda path: likeness(path, citation.what), reverse=True)
         for path in paths[:MOST_FOLLOWED]:
-            content = read(path)
+            content, _ = read_cited_file(self._repository.root, path)
             check = None if content is None else compare_cited_lines(citation, content)
-            if (
-                content is None
-                or check is None
-                or check.state in STALE
-                or self._has_lines(citation, path, citation.commit)
-            ):
+            if check is None or check.state in STALE or self._has_lines(citation, path, citation.commit):
                 continue
-            there = split_file_lines(content)
-            marks = mark_lines(there, check.first - 1, check.last)
-            symbol = find_symbol(there, check.first - 1)
-            moved = replace(citation, what=path, first=check.first, last=check.last, commit=head)
-            return replace(moved, symbol=symbol, marks=marks, file_lines=len(there))
+            return CitationCheck(citation, CitationState.MOVED, check.first, check.last, note=path)
         return None
 
 
-def find_all_moves(root: str, facts: Iterable[Fact]) -> Moves:
+def find_moves(root: str, facts: Iterable[Fact]) -> Moves:
     """Find where the commit of a working tree moved the cited lines of facts to, as far as the time of Git suffices."""
+    moves: dict[Uid, dict[Citation, Citation]] = {}
     with CitationChecker(repository_at(root)) as checker:
-        moves = {fact.uid: checker.find_moves(fact) for fact in facts}
-    return {uid: moved for uid, moved in moves.items() if moved}
+        for fact in facts:
+            words = FactWords(fact.target, fact.content)
+            pairs = ((citation, checker.cite_moved(citation, words)) for citation in parse_citations(fact.cites))
+            moves |= {fact.uid: moved} if (moved := {former: there for former, there in pairs if there}) else {}
+    return moves
+
+
+def move_citations(moved: Mapping[Citation, Citation], cites: str | None) -> str | None:
+    """Return what a fact holds with other citations in the place of some; what a later program wrote stays as it is."""
+    present = [(parse_citation(words), words) for words in json.loads(cites or "[]")]
+    return format_words([moved[cited].to_words() if cited and cited in moved else words for cited, words in present])
 
 
 def likeness(path: str, other: str) -> tuple[bool, int]:
