@@ -16,14 +16,19 @@ from hermes_memory_store.find.ranking import TermMatches, text_terms
 from hermes_memory_store.find.touched_facts import find_matches, is_common_word
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.asked_measures import find_asked_measure
-from hermes_memory_store.language.stop_words import is_common_term
+from hermes_memory_store.language.stop_words import is_common_term, is_stop_word
 from hermes_memory_store.language.synonyms import SAME
 from hermes_memory_store.language.typos import find_corrections
 
-COMMON, IN_TARGET, ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.4, 0.5, 0.3, 2.0, 0.35
-"""What a common word counts of a rare one; how much more a word counts in a target; what a word takes that a text lacks, and how
-many at most, since a message may speak of several things; and what must be left. Chosen on the choosing halves of
-`tests/recall_sets/work` and `developers`, so that nothing which answers a question there is kept back beside what was before."""
+COMMON, COMMON_OF_TASK, IN_TARGET = 0.4, 0.2, 0.5
+"""What a common word counts of a rare one, in a question and in any other message; how much more a word counts in a target."""
+
+ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 2.0, 0.35
+"""What a word takes that a text lacks, and how many at most, since a message may speak of several things; and what must be left.
+
+Chosen with the numbers above on the choosing halves of `tests/recall_sets/work` and `developers`, so that they keep back nothing
+which answers a question there. A word that many of the texts hold counts no less: that kept back more answers than anything else.
+"""
 
 
 def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
@@ -39,7 +44,9 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
     measure = find_asked_measure(question)
     texts = [pair for pair in texts if measure is None or measure.can_be_told_by(*pair)]
     counted = None if measure is None else measure.counted
-    if not look.languages and has_enough(look, words, texts, counted):
+    asks = "?" in question or is_stop_word(look.runs[0], look.languages)
+    common = COMMON if asks else COMMON_OF_TASK
+    if not look.languages and has_enough(look, words, texts, common, counted):
         return True
     known = TextTerms(texts)
     add_word_forms(look, known, ())
@@ -47,7 +54,7 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
         if known.terms.isdisjoint(word.terms) and may_be_mistyped(word):
             for term in find_corrections(word.text, known.walk, known.among):
                 word.add((term,), MEANT)
-    return has_enough(look, words, texts, counted)
+    return has_enough(look, words, texts, common, counted)
 
 
 class TextTerms(Vocabulary):
@@ -63,20 +70,23 @@ class TextTerms(Vocabulary):
         return [term for term in terms if term in self.terms]
 
 
-def has_enough(look: QueryTerms, words: range, texts: Iterable[tuple[str, str]], counted: str | None) -> bool:
+def has_enough(
+    look: QueryTerms, words: range, texts: Iterable[tuple[str, str]], common: float, counted: str | None
+) -> bool:
     """Check whether one of some targets and contents has enough of a question.
 
     :param words: places of those that it should not lack
+    :param common: what a common word counts
     :param counted: the word that it must not lack
     """
     matches = TermMatches(look.words)
-    weights = [COMMON if is_common_word(word) else 1.0 for word in look.words]
+    weights = [common if is_common_word(word) else 1.0 for word in look.words]
     needed = {at for at in words if look.words[at].text == counted}
     for target, content in texts:
         shared: dict[int, float] = {}
         for part, share in ((target, 1.0 + IN_TARGET), (content, 1.0)):
             for terms, at, fit in find_matches(matches, text_terms(part)):
-                weight = COMMON if all(map(is_common_term, terms)) else weights[at]
+                weight = common if all(map(is_common_term, terms)) else weights[at]
                 shared[at] = max(shared.get(at, 0.0), weight * share * min(1.0, fit / SAME))
         absent = min(MOST_ABSENT, sum(weights[at] for at in words if at not in shared))
         if sum(shared.values()) - ABSENT * absent >= LEAST_TOUCH and shared.keys() >= needed:
