@@ -21,7 +21,8 @@ from hermes_memory_store.language.synonyms import SAME
 from hermes_memory_store.language.typos import find_corrections
 
 COMMON, COMMON_OF_TASK, IN_TARGET = 0.4, 0.2, 0.5
-"""What a common word counts of a rare one, in a question and in any other message; how much more a word counts in a target."""
+"""What a common word counts of a rare one, in a question or look-up and in a sentence that asks nothing; how much more a word
+counts in a target."""
 
 ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 2.0, 0.35
 """What a word takes that a text lacks, and how many at most, since a message may speak of several things; and what must be left.
@@ -44,8 +45,8 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
     measure = find_asked_measure(question)
     texts = [pair for pair in texts if measure is None or measure.can_be_told_by(*pair)]
     counted = None if measure is None else measure.counted
-    asks = "?" in question or is_stop_word(look.runs[0], look.languages)
-    common = COMMON if asks else COMMON_OF_TASK
+    is_task = look.question and "?" not in question and not is_stop_word(look.runs[0], look.languages)
+    common = COMMON_OF_TASK if is_task else COMMON
     if not look.languages and has_enough(look, words, texts, common, counted):
         return True
     known = TextTerms(texts)
