@@ -22,7 +22,7 @@ class AskedMeasure:
 
     answer: re.Pattern[str]
     counted: str | None
-    """The word for what it asks the number of, folded."""
+    """The word for what it asks the number or the version of, folded."""
 
     def can_be_told_by(self, target: str, content: str) -> bool:
         return self.answer.search(fold_accents(f"{target}: {content}")) is not None
