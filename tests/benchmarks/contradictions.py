@@ -1,11 +1,15 @@
 """Whether values that files give otherwise than the facts that cite them are found, in lines of real files.
 
     python -m tests.benchmarks.contradictions REPOSITORY... [--facts 400] [--planted 60] [--seed 1] [--missed] [--never]
+    python -m tests.benchmarks.contradictions REPOSITORY... --entries [--missed]
 
 Of the files at HEAD of each repository, lines that give something a number, a version, a name, an address or a switch are cited
 by a fact that says so, in one of many wordings. Of so many facts the file then says another value; of the others it stays, moves,
 is laid out otherwise, gets a comment, or gives another thing another value. With --never the file never said what the planted
 facts say, and the others cite lines nearby. The rules were chosen over three repositories, and counted over three others.
+
+With --entries it is counted how many contradictions of `tests/store/files/kept_cases.txt` are told of entries, as *Files* does,
+and how many other entries, there and in the hosts' files at HEAD, are told to contradict one of the facts.
 """
 
 from __future__ import annotations
@@ -20,11 +24,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from hermes_memory_store.find.fact_comparison import FactComparer
+from hermes_memory_store.host_files.memory_entries import split_entries
 from hermes_memory_store.places.citations import MOST_BYTES, cite_lines, compare_cited_lines
 from hermes_memory_store.places.cited_values import FactWords
+from hermes_memory_store.store import Store
 from tests.benchmarks.timing import table
+from tests.store.files.test_entry_comparison import load_kept_rows
 
 KINDS = (".py", ".toml", ".yaml", ".yml", ".json", ".env", ".md", ".cfg", ".ini", ".ts", ".js", ".go", "Dockerfile")
+
+HOST_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", "copilot-instructions.md", ".cursorrules", ".mdc")
 
 GIVEN = (
     re.compile(
@@ -56,7 +66,13 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--never", action="store_true", help="plant values that never stood in the cited lines")
     options.add_argument("--missed", action="store_true", help="print what is missed and what is wrongly found")
+    options.add_argument(
+        "--entries", action="store_true", help="compare facts with the entries of hosts' files instead"
+    )
     given = options.parse_args()
+    if given.entries:
+        count_entries(given.repositories, is_telling=given.missed)
+        return
     rows = []
     for repository in given.repositories:
         dice = random.Random(given.seed)
@@ -82,10 +98,34 @@ def main() -> None:
     table(("repository", "found", "with a wrong value", "false"), rows)
 
 
-def read_files(repository: Path) -> Iterator[tuple[str, str]]:
+def count_entries(repositories: list[Path], *, is_telling: bool) -> None:
+    texts = [text for repository in repositories for _, text in read_files(repository, HOST_FILES)]
+    entries = [entry for text in texts for entry in split_entries(text)]
+    shown = []
+    for half in ("choosing", "judging"):
+        rows = [row for row in load_kept_rows() if row.half == half]
+        with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "memory.db") as store:
+            facts = [store.facts.write(f"t{n}", row.notation).fact for n, row in enumerate(rows)]
+        outcomes = [(row, row.compare(fact)) for row, fact in zip(rows, facts, strict=True)]
+        comparer = FactComparer(fact for row, fact in zip(rows, facts, strict=True) if row.expected != "o")
+        others = [(row.entry, (row.heading,)) for row in rows if row.expected != "o"]
+        others += [(entry.text, entry.headings) for entry in entries]
+        told = [(text, comparer.compare(text, headings)[:1]) for text, headings in others]
+        wrong = [(text, said[0]) for text, said in told if said and said[0].outcome == "opposite"]
+        planted = [said for row, said in outcomes if row.expected == "o"]
+        shown.append((half, f"{planted.count('o')} of {len(planted)}", f"{len(wrong)} of {len(others)}"))
+        for row, said in outcomes if is_telling and half == "choosing" else ():
+            if said != row.expected:
+                print(f"{said} for {row.expected}: {row.notation} | {row.entry}")
+        for text, comparison in wrong if is_telling and half == "choosing" else ():
+            print(f"false: {comparison.fact.notation} | {text[:200]} | {comparison.reason}")
+    table(("half", "found", "false"), shown)
+
+
+def read_files(repository: Path, kinds: tuple[str, ...] = KINDS) -> Iterator[tuple[str, str]]:
     listed = git(repository, "ls-tree", "-r", "--name-only", "HEAD").decode().splitlines()
     for path in listed:
-        if path.endswith(KINDS) and "lock" not in path:
+        if path.endswith(kinds) and "lock" not in path:
             try:
                 content = git(repository, "show", f"HEAD:{path}")
             except subprocess.CalledProcessError:  # a snapshot lacks its largest files
