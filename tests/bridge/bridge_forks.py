@@ -13,25 +13,8 @@ import resource
 from collections.abc import Mapping
 from multiprocessing.process import BaseProcess
 
-PRELOADED = [
-    "hermes_memory_bridge.daemon.daemon_start",
-    "hermes_memory_bridge.daemon.daemon",
-    "hermes_memory_bridge.protocol.mcp_front",
-    # What it loads only when it serves.
-    "anyio._backends._asyncio",
-    "hermes_memory_bridge.daemon.logs",
-    "hermes_memory_bridge.embedding.local_model",
-    "hermes_memory_bridge.embedding.vector_service",
-    "hermes_memory_bridge.team.search.team_search",
-    "hermes_memory_bridge.team.sync_control",
-    "hermes_memory_store.database.migrations",
-    "prometheus_client.asgi",
-    "tiktoken",
-    "uvicorn.lifespan.on",
-]
-
 _forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(PRELOADED)
+_forks.set_forkserver_preload(["tests.bridge.forked_bridge"])
 
 
 def run_bridge_main(args: list[str], env: Mapping[str, str], files: tuple[int, int] | None) -> None:

@@ -20,6 +20,7 @@ from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.bridge_forks import fork_bridge
+from tests.empty_store import put_empty_store
 from tests.processes import PATIENCE_S
 
 INITIALIZE = {
@@ -55,6 +56,8 @@ def bridge(db: Path, *options: str, files: int | tuple[int, int] | None = None) 
     """
     places = BridgePaths.of(db)
     limits = (files, files) if isinstance(files, int) else files
+    if db.parent.is_dir() and not db.exists():
+        put_empty_store(db)  # a bridge spends half of its start on making one
     process = fork_bridge(["serve", "--db", str(db), *options], environment(db.parent), limits)
     try:
         until(lambda: ask_bridge(places, "status"), "the bridge")
