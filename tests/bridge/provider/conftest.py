@@ -89,7 +89,8 @@ class Profile:
 
     @contextlib.contextmanager
     def bridge(self) -> Iterator[None]:
-        process = fork_bridge(["serve", "--db", str(self.db)], os.environ)
+        env = os.environ | {"HOME": str(self.home), "HERMES_HOME": str(self.home)}
+        process = fork_bridge(["serve", "--db", str(self.db)], env)
         try:
             until(self.running, "the bridge")
             yield
@@ -172,7 +173,14 @@ def profile(request: pytest.FixtureRequest, tmp_path: Path) -> Profile:
 
 
 @pytest.fixture
-def begin(profile: Profile) -> Iterator[Callable[..., Host]]:
+def served(profile: Profile) -> Iterator[None]:
+    """A bridge runs before the first host: `test_without_a_bridge.py` tests that a host starts one."""
+    with profile.bridge():
+        yield
+
+
+@pytest.fixture
+def begin(profile: Profile, served: None) -> Iterator[Callable[..., Host]]:
     """Starts hosts on the profile; whatever is left of them ends with the test."""
     begun: list[Host] = []
 

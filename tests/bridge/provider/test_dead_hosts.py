@@ -21,6 +21,11 @@ from tests.bridge.running import until
 Begin = Callable[..., Host]
 
 
+@pytest.fixture
+def served() -> None:
+    """No bridge runs before a test or a host starts it."""
+
+
 def leave_outbox(profile: Profile, name: str, *records: dict[str, Any], modified: float) -> Path:
     """Write what a dead process left: records of which none is delivered."""
     folder = profile.home / "hermes-memory"

@@ -81,16 +81,15 @@ def test_entries_become_facts_and_each_change_touches_one(profile: Profile, begi
 def test_what_is_kept_says_where_it_came_from(profile: Profile, begin: Begin, tmp_path: Path) -> None:
     folder = tmp_path / "shop"
     folder.mkdir()
-    with profile.bridge():
-        host = begin(cwd=folder)
-        host("turn", turn=1, user="The cache is redis from today on, for all of us.")
-        host.settled()
-        host("handle_tool_call", args=["memory_write", {"content": "D[cache]: redis"}])
-        host.memory("add", "The build uses make check")
-        profile.holds("redis", "The build uses make check")
-        with Store.open(profile.db) as store:
-            turn = next(turn for turn in store.turns.list("default") if turn.role == "user")
-        facts = {fact.content: fact.origin for fact in profile.facts()}
+    host = begin(cwd=folder)
+    host("turn", turn=1, user="The cache is redis from today on, for all of us.")
+    host.settled()
+    host("handle_tool_call", args=["memory_write", {"content": "D[cache]: redis"}])
+    host.memory("add", "The build uses make check")
+    profile.holds("redis", "The build uses make check")
+    with Store.open(profile.db) as store:
+        turn = next(turn for turn in store.turns.list("default") if turn.role == "user")
+    facts = {fact.content: fact.origin for fact in profile.facts()}
     assert (turn.origin.way, turn.origin.client, turn.origin.project) == (Way.HOOK, "hermes-agent", "shop")
     written, mirrored = facts["redis"], facts["The build uses make check"]
     assert (written.way, written.title, written.root) == (Way.TOOL, "hermes-agent · shop #1", str(folder))

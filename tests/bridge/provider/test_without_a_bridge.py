@@ -8,6 +8,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from hermes_memory_bridge.provider.bridge_line import BridgeLine
 from hermes_memory_bridge.provider.outbox import Outbox
 from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
@@ -15,6 +17,11 @@ from tests.bridge.provider.conftest import Host, Profile, connected, soon
 from tests.bridge.running import until
 
 Begin = Callable[..., Host]
+
+
+@pytest.fixture
+def served() -> None:
+    """No bridge runs before a test or a host starts it."""
 
 
 def test_what_is_said_without_a_bridge_is_delivered_in_order_when_there_is_one(profile: Profile, begin: Begin) -> None:
