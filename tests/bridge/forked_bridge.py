@@ -8,13 +8,10 @@ from importlib import import_module
 from hermes_memory_store.notation.token_count import find_counter
 
 MODULES = (
-    "hermes_memory_bridge.__main__",
-    "hermes_memory_bridge.daemon.daemon_start",
     "hermes_memory_bridge.daemon.daemon",
     "hermes_memory_bridge.protocol.mcp_front",
     # What it loads only when it serves, or with its first calls.
     "anyio._backends._asyncio",
-    "encodings.ascii",
     "hermes_memory_bridge.backfill.catch_up",
     "hermes_memory_bridge.daemon.logs",
     "hermes_memory_bridge.embedding.local_model",
@@ -22,15 +19,11 @@ MODULES = (
     "hermes_memory_bridge.runtime.metrics",
     "hermes_memory_bridge.team.search.team_search",
     "hermes_memory_bridge.team.sync_control",
-    "hermes_memory_store.access.idempotency_keys",
     "hermes_memory_store.database.migrations",
-    "hermes_memory_store.intake.detectors.hidden",
     "hermes_memory_store.intake.detectors.injection",
     "hermes_memory_store.intake.detectors.score",
     "hermes_memory_store.memory.scored_writes",
-    "hermes_memory_store.operations",
     "hermes_memory_store.sync.team_sync",
-    "hermes_memory_store.upkeep.fact_guards",
     "prometheus_client.asgi",
     "uvicorn.lifespan.on",
 )

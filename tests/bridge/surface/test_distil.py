@@ -23,8 +23,8 @@ from tests.bridge.surface.test_surface import agent
 
 
 @pytest.fixture
-def store(db: Path) -> Iterator[Store]:
-    with Store.open(db) as opened:
+def store(served: Path) -> Iterator[Store]:
+    with Store.open(served) as opened:
         yield opened
 
 

@@ -19,6 +19,8 @@ from hermes_memory_store.store import Store
 from tests.bridge.conftest import ask
 from tests.bridge.running import INITIALIZE, INITIALIZED, PATIENCE_S, bridge, dial
 
+pytestmark = pytest.mark.usefixtures("served")
+
 ERAS = ["legacy", "auto"]
 
 
