@@ -79,7 +79,8 @@ def test_a_line_that_cannot_be_read_is_answered_under_its_own_id(talk: Talk) -> 
     assert {number: answer["id"] for number, answer in answers.items()} == {number: number for number in lines}
     assert all("error" in answer for answer in answers.values())
     assert "byte 0xe9" in answers[2]["error"]["message"]
-    refusals = [b"garbage", b'{"jsonrpc": "2.0", "id": 7, "method": 5}', write(9, rb"D[x]: \ud800")]
+    surrogate = rb'{"jsonrpc":"2.0","id":9,"method":"prompts/get","params":{"name":"\ud800"}}'
+    refusals = [b"garbage", b'{"jsonrpc": "2.0", "id": 7, "method": 5}', surrogate]
     codes = [(answer["id"], answer["error"]["code"]) for answer in map(talk.answer, refusals)]
     assert codes == [(None, INVALID), (7, REFUSED), (9, REFUSED)]
     assert talk.answer(json.dumps(ask(8)).encode())["result"] == {}, "nothing of them is left in the line's way"
