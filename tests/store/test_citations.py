@@ -106,6 +106,8 @@ def test_a_closing_bracket_is_not_taken_for_another_one(root: Path) -> None:
     assert state(root, citation)[0] == "changed"
     (root / "a.c").write_text("int x;\nf() {\n  one();\n}\n\ng() {\n  two();\n}\n")
     assert state(root, citation) == ("moved", 8)
+    (root / "a.c").write_text("f() {\n  one();\n}\n\n" + "h() {\n  it();\n}\n" + "g() {\n  two();\n}\n")
+    assert state(root, citation) == ("moved", 10), "another one stands in its line"
 
 
 def test_a_citation_comes_back_as_it_was_and_odd_ones_are_left_out(root: Path) -> None:

@@ -501,18 +501,23 @@ def find_present_place(citation: Citation, lines: Sequence[bytes]) -> tuple[int,
 def find_cited_lines(citation: Citation, lines: Sequence[bytes]) -> CitationCheck:
     """Find lines as they were cited.
 
-    Few letters, as of a closing bracket, are found elsewhere only between the same neighbours or below the same line.
+    Few letters are found elsewhere only between the same neighbours or below the same line; and none, as of a closing bracket,
+    where they were, too.
     """
     at, count = citation.first - 1, citation.last - citation.first + 1
-    if digest_lines(lines[at : at + count]) == citation.digest:
+
+    def find_likeness(place: int) -> int:
+        beside = zip(mark_lines(lines, place, place + count)[1:], citation.marks[1:], strict=False)
+        is_below = citation.symbol != "" and find_symbol(lines, place) == citation.symbol
+        return sum(one == other for one, other in beside) + is_below
+
+    present = lines[at : at + count]
+    if digest_lines(present) == citation.digest and (re.search(rb"\w", b"".join(present)) or find_likeness(at)):
         return CitationCheck(citation, CitationState.TRUE, citation.first, citation.last)
     best: tuple[int, int, int] | None = None
     for place, mark in enumerate(map(zlib.crc32, lines)):
         if mark == citation.marks[0] and digest_lines(lines[place : place + count]) == citation.digest:
-            beside = zip(mark_lines(lines, place, place + count)[1:], citation.marks[1:], strict=False)
-            is_below = citation.symbol != "" and find_symbol(lines, place) == citation.symbol
-            likeness = sum(one == other for one, other in beside) + is_below
-            best = max(filter(None, (best, (likeness, -measure_shift(citation, lines, place), place))))
+            best = max(filter(None, (best, (find_likeness(place), -measure_shift(citation, lines, place), place))))
     begin, end = find_present_place(citation, lines)
     if best is None or not (best[0] or is_telling(lines[best[2] : best[2] + count])):
         return CitationCheck(citation, CitationState.CHANGED, begin + 1, end)
