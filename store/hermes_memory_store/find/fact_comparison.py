@@ -351,7 +351,8 @@ def find_other_choice(fact: Fact, sentence: str, place: str) -> str | None:
         if chosen & others:
             continue
         for name in sorted((rejected & others_free) or (banned & free)):
-            return f"never {name} ≠ {name}" if name in rejected else f"{name} ≠ never {name}"
+            ours = min(free) if free else f"never {name}"
+            return f"{ours} ≠ {name}" if name in rejected else f"{name} ≠ never {name}"
         if free and len(others_free) == 1:
             return f"{min(free)} ≠ {min(others_free)}"
     return None

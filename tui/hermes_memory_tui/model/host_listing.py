@@ -98,6 +98,24 @@ def propose_notation(entry: HostEntry) -> str:
     return format_notation(kind, target, content)
 
 
+def propose_agreement(entry: HostEntry) -> tuple[str, str]:
+    """Return the entry in which the fact's value stands that it contradicts, and the fact's content with the entry's.
+
+    What is not one value for another, as must for never, is taken whole.
+    """
+    comparison = entry.comparisons[0]
+    text, content = entry.entry.text, comparison.fact.content
+    ours, _, theirs = comparison.reason.partition(" ≠ ")
+    return replace_once(text, theirs, ours) or content, replace_once(content, ours, theirs) or " ".join(text.split())
+
+
+def replace_once(text: str, value: str, other: str) -> str | None:
+    """Return a text with another value; None where the value stands in it never, or more than once."""
+    pattern = re.compile(rf"(?<![\w.]){re.escape(value)}(?!\w)".replace(r"\ ", r"\s?"), re.IGNORECASE)
+    found = len(pattern.findall(text)) == 1 and not other.startswith("never")
+    return pattern.sub(lambda _: other, text) if found else None
+
+
 def name_readers(file: HostFile) -> str:
     """Return the hosts that read a file, or why none does."""
     readings = [reading for reading in file.readings if not reading.problem]

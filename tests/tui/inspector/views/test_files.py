@@ -70,6 +70,29 @@ async def test_an_edit_changes_one_entry_and_u_takes_it_back(path: Path, project
         await until(pilot, lambda: file.read_bytes() == CLAUDE.encode())
 
 
+async def test_an_entry_that_contradicts_a_fact_takes_its_value_or_gives_it_its_own(path: Path, project: Path) -> None:
+    file = project / "CLAUDE.md"
+    fill(path, "V[db.port]: 5432 on localhost")
+    async with inspecting(path, "default") as pilot:
+        await opened(pilot, "files")
+        await to_row(pilot, "port 5433")
+        await pilot.press("comma")
+        await until_shown(pilot, "+ The database listens on port 5432")
+        assert file.read_bytes() == CLAUDE.encode()
+        await pilot.press("enter")
+        await until(pilot, lambda: file.read_bytes() == CLAUDE.replace("5433", "5432").encode())
+        await pilot.press("u")
+        await until(pilot, lambda: file.read_bytes() == CLAUDE.encode())
+        await until_shown(pilot, "opposite")
+        await to_row(pilot, "port 5433")
+        await pilot.press("full_stop")
+        await until_shown(pilot, "+ 5433 on localhost")
+        await pilot.press("enter")
+        await until(pilot, lambda: facts_of(path)["db.port"].content == "5433 on localhost")
+        await pilot.press("u")
+        await until(pilot, lambda: facts_of(path)["db.port"].content == "5432 on localhost")
+
+
 async def test_a_file_that_another_program_writes_is_followed_and_never_overwritten(path: Path, project: Path) -> None:
     file = project / "CLAUDE.md"
     async with inspecting(path, "default") as pilot:

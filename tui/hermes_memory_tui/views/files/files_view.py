@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from difflib import ndiff
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -22,6 +23,7 @@ from hermes_memory_tui.model.host_listing import (
     HostListing,
     find_files_here,
     load_host_listing,
+    propose_agreement,
     propose_notation,
 )
 from hermes_memory_tui.model.memory import ActionResult, Memory
@@ -74,6 +76,12 @@ class FilesView(BaseView[HostListing]):
     BINDINGS: ClassVar[list[BindingType]] = [
         WriteBinding("e", "edit", "Edit", id="files.edit", tooltip="Edit the entry in its file"),
         WriteBinding("m", "move", "Move", id="files.move", tooltip="Move the entry into the memory"),
+        WriteBinding(
+            "comma", "settle_entry", "Agree", id="files.settle_entry", tooltip="Give the entry the fact's value"
+        ),
+        WriteBinding(
+            "full_stop", "settle_fact", "Correct", id="files.settle_fact", tooltip="Give the fact the entry's value"
+        ),
         WriteBinding("delete", "remove", "Remove", id="files.remove", tooltip="Take the entry out of its file"),
         WriteBinding("plus", "add", "Insert", id="files.add", tooltip="Add a fact to this file"),
         WriteBinding(
@@ -195,6 +203,11 @@ class FilesView(BaseView[HostListing]):
         keys = (
             ("e", "edit"),
             ("m", "move to memory"),
+            *(
+                ((",", "take the fact's value"), (".", "give it this one"))
+                if entry and entry.outcome == "opposite"
+                else ()
+            ),
             ("del", "remove"),
             ("+", "insert a fact"),
             ("Q", "quiet the host's own memory"),
@@ -217,6 +230,32 @@ class FilesView(BaseView[HostListing]):
             self._write(
                 lambda store: HostEdits(store, theme).edit(file, entry, wording), f"{file.label} edited", editor
             )
+
+    def action_settle_entry(self) -> None:
+        self._settle(is_fact=False)
+
+    def action_settle_fact(self) -> None:
+        self._settle(is_fact=True)
+
+    def _settle(self, *, is_fact: bool) -> None:
+        """Show the entry with the value of the fact that it contradicts, or the fact with the entry's, and write it then."""
+        entry = self.selected_entry
+        if entry is None or self.data is None or entry.outcome != "opposite":
+            self.notify("No fact says the opposite of this entry.", timeout=4)
+            return
+        fact, theme = entry.comparisons[0].fact, self.data.theme
+        wording, content = propose_agreement(entry)
+        texts = (fact.content, content) if is_fact else (entry.entry.text, wording)
+        changes = [line for line in ndiff(*(text.splitlines() for text in texts)) if line[0] in "-+"]
+        name = display_formats.fact_name(fact) if is_fact else to_printable(entry.place)
+
+        def settle(store: Store) -> object:
+            if is_fact:
+                return store.facts.edit(fact.uid, content)
+            return HostEdits(store, theme).edit(entry.file, entry.entry, wording)
+
+        lines = [Content(to_printable(line)) for line in changes]
+        self.ask_then(Question(f"change {name}", lines), lambda _: self._write(settle, f"{name} changed"))
 
     def action_remove(self) -> None:
         entry = self.selected_entry
