@@ -372,8 +372,14 @@ def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
         near = [*sentence[: other.start].split()[-NEAR:], *sentence[other.end :].split()[: NEAR + 1]]
         for one in ours if is_on_topic(fact, " ".join(near), "") else ():
             if is_of_one_measure(one, other, fact.target):
-                return f"{one.text} {one.unit}".strip() + f" ≠ {other.text} {other.unit}".rstrip()
+                return f"{format_number(fact.content, one)} ≠ {format_number(sentence, other)}"
     return None
+
+
+def format_number(text: str, value: Value) -> str:
+    """Return a number of a text with its unit, as they stand there."""
+    unit = re.compile(rf" ?{re.escape(value.unit)}", re.IGNORECASE).match(text, value.end)
+    return value.text + (unit[0] if unit else "")
 
 
 def find_other_name(fact: Fact, sentence: str, place: str) -> str | None:

@@ -112,8 +112,8 @@ def propose_agreement(entry: HostEntry) -> tuple[str, str]:
 def replace_once(text: str, value: str, other: str) -> str | None:
     """Return a text with another value; None where the value stands in it never, or more than once."""
     pattern = re.compile(rf"(?<![\w.]){re.escape(value)}(?!\w)".replace(r"\ ", r"\s?"), re.IGNORECASE)
-    found = len(pattern.findall(text)) == 1 and not other.startswith("never")
-    return pattern.sub(lambda _: other, text) if found else None
+    is_single = len(pattern.findall(text)) == 1 and not other.startswith("never")
+    return pattern.sub(lambda _: other, text) if is_single else None
 
 
 def name_readers(file: HostFile) -> str:

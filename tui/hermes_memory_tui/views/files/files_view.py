@@ -245,17 +245,17 @@ class FilesView(BaseView[HostListing]):
             return
         fact, theme = entry.comparisons[0].fact, self.data.theme
         wording, content = propose_agreement(entry)
-        texts = (fact.content, content) if is_fact else (entry.entry.text, wording)
-        changes = [line for line in ndiff(*(text.splitlines() for text in texts)) if line[0] in "-+"]
-        name = display_formats.fact_name(fact) if is_fact else to_printable(entry.place)
+        before, after = (fact.content, content) if is_fact else (entry.entry.text, wording)
+        title = display_formats.fact_name(fact) if is_fact else to_printable(entry.place)
 
         def settle(store: Store) -> object:
             if is_fact:
                 return store.facts.edit(fact.uid, content)
             return HostEdits(store, theme).edit(entry.file, entry.entry, wording)
 
-        lines = [Content(to_printable(line)) for line in changes]
-        self.ask_then(Question(f"change {name}", lines), lambda _: self._write(settle, f"{name} changed"))
+        changes = [line for line in ndiff(before.splitlines(), after.splitlines()) if line[0] in "-+"]
+        question = Question(f"change {title}", [Content(to_printable(change)) for change in changes])
+        self.ask_then(question, lambda _: self._write(settle, f"{title} changed"))
 
     def action_remove(self) -> None:
         entry = self.selected_entry
