@@ -9,7 +9,7 @@ import builtins
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -628,6 +628,19 @@ class Turns:
         :param most: turns that are read and ranked; the other parameters are those of `search`
         :param best: of those, how many are returned; all unless given
         """
+        with self._db.snapshot():
+            return self._rank(theme, query, most, best, session, roles, for_agents)
+
+    def _rank(
+        self,
+        theme: str | None,
+        query: str,
+        most: int,
+        best: int | None,
+        session: str | None,
+        roles: Sequence[str],
+        for_agents: bool,
+    ) -> TurnRanking:
         low, high = self._range(theme)
         if low == high:
             return TurnRanking([], {}, 0.0)
@@ -654,18 +667,8 @@ class Turns:
         if not rows:
             return TurnRanking([], {}, 0.0)
         candidates = [
-            Candidate(
-                key,
-                session_id or 0,
-                "",
-                row[5][:READ],
-                Tier.HOT.value,
-                row[6],
-                row[6],
-                speaker=speaker[1] if (speaker := SPEAKER.match(row[5])) else "",
-                asks=ENDS_ASKING.search(row[5][-MOST_AFTER_QUESTION:]) is not None,
-            )
-            for key, (row, session_id) in rows.items()
+            Candidate(*parts)
+            for parts in self._db.load_kept("turn parts", [*rows], partial(split_turns, rows)).values()
         ]
         for word in look.words:
             if word.is_character:
@@ -673,13 +676,14 @@ class Turns:
                 word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
         ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
         if look.question:
-            sessions = {candidate.scope_id for candidate in ranked if candidate.scope_id}
-            stretches = {key: tuple(ends) for key, *ends in self._db.rows(STRETCHES, (json.dumps([*sessions]),))}
+            sessions = sorted({candidate.scope_id for candidate in ranked if candidate.scope_id})
+            stretches = {key: tuple(ends) for key, *ends in self._db.kept_rows()(STRETCHES, (json.dumps(sessions),))}
             ranked = add_session_scores(ranked, postings, stretches)
         matched = max(scores.get(candidate.id, 0.0) for candidate in ranked) / (sum(rarities) or 1.0)
         scored = [(candidate.id, candidate.score) for candidate in ranked[:best]]
-        turns = self._to_turns(rows[key][0] for key, _ in scored)
-        return TurnRanking(scored, {key: turn for (key, _), turn in zip(scored, turns, strict=True)}, matched)
+        keys = [key for key, _ in scored]
+        turns = self._db.load_kept("turns", keys, lambda some: {key: to_turn(rows[key], self._names) for key in some})
+        return TurnRanking(scored, turns, matched)
 
     def _score_turns(
         self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str
@@ -724,7 +728,7 @@ class Turns:
             expression = word.near_expression()
             if expression is None or len(hits[at]) == POSTINGS:
                 continue
-            near = self._db.rows(hits_sql, (look.without_excluded(expression), low, high, NEAR_POSTINGS))
+            near = self._db.kept_rows()(hits_sql, (look.without_excluded(expression), low, high, NEAR_POSTINGS))
             near_rarity = rarity_of(near, NEAR_POSTINGS)
             if hits[at]:
                 word.scale_near(min(1.0, near_rarity / max(rarities[at], 1e-9)))
@@ -737,25 +741,28 @@ class Turns:
 
     def _hits(self, look: QueryTerms, word: QueryTerm, low: int, high: int, hits_sql: str) -> Sequence[tuple[int]]:
         expression = f'"{word.text}" *' if word.is_character else word.expression()
-        rows = self._db.rows(hits_sql, (look.without_excluded(expression), low, high, POSTINGS))
+        ask = self._db.kept_rows()
+        rows = ask(hits_sql, (look.without_excluded(expression), low, high, POSTINGS))
         if not rows and look.question and allow_particle_variants(word):
-            rows = self._db.rows(hits_sql, (look.without_excluded(word.expression()), low, high, POSTINGS))
+            rows = ask(hits_sql, (look.without_excluded(word.expression()), low, high, POSTINGS))
         return rows
 
     def _best(
         self, scores: Mapping[int, float], most: int, is_wanted: Callable[[Sequence[Any]], bool]
-    ) -> dict[int, tuple[tuple[Any, ...], int | None]]:
-        best: dict[int, tuple[tuple[Any, ...], int | None]] = {}
+    ) -> dict[int, tuple[Any, ...]]:
+        best: dict[int, tuple[Any, ...]] = {}
         for some in in_chunks(best_keys(scores), most):
-            for *row, session_id in self._rows(some):
-                if is_wanted(row):
-                    best[row[0]] = (tuple(row), session_id)
+            best |= {row[0]: row for row in self._rows(some) if is_wanted(row)}
             if len(best) >= most:
                 break
         return best
 
-    def _rows(self, keys: Sequence[int]) -> Sequence[tuple[Any, ...]]:
-        return self._db.rows(f"{ROWS} WHERE t.id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
+    def _rows(self, keys: Sequence[int]) -> Collection[tuple[Any, ...]]:
+        return self._db.load_kept("turn rows", keys, self._load_rows).values()
+
+    def _load_rows(self, keys: Sequence[int]) -> dict[int, tuple[Any, ...]]:
+        rows = self._db.rows(f"{ROWS} WHERE t.id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
+        return {row[0]: row for row in rows}
 
     def _range(self, theme: str | None) -> tuple[int, int]:
         if theme is None:
@@ -788,10 +795,33 @@ def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: 
     return spread_scores({key: scores.get(key, 0.0) for key in {*best, *beside} if low <= key <= high})
 
 
-def is_beside(key: int, rows: Mapping[int, tuple[object, int | None]], scores: Mapping[int, float]) -> bool:
+def is_beside(key: int, rows: Mapping[int, Sequence[Any]], scores: Mapping[int, float]) -> bool:
     """Check whether a turn stands in the conversation of one beside it that has a word of the question."""
     steps = (*NEIGHBOUR_SHARE, *(-distance for distance in NEIGHBOUR_SHARE))
-    return any(key + step in scores and rows.get(key + step, (None, -1))[1] == rows[key][1] for step in steps)
+    return any(key + step in scores and rows.get(key + step, (-1,))[-1] == rows[key][-1] for step in steps)
+
+
+def split_turns(rows: Mapping[int, Sequence[Any]], keys: Iterable[int]) -> dict[int, tuple[Any, ...]]:
+    """Return what `Candidate` is made of for each of these turns."""
+    parts = {}
+    for key in keys:
+        *_, text, at, _, _, session_id = rows[key]
+        speaker, asks = SPEAKER.match(text), ENDS_ASKING.search(text[-MOST_AFTER_QUESTION:]) is not None
+        read, tier = text[:READ], Tier.HOT.value
+        parts[key] = (
+            key,
+            session_id or 0,
+            "",
+            read,
+            tier,
+            at,
+            at,
+            (),
+            text_terms(read),
+            speaker[1] if speaker else "",
+            asks,
+        )
+    return parts
 
 
 def to_plain_query(query: str) -> str:

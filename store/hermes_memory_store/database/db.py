@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -34,6 +34,8 @@ from hermes_memory_store.system import filesystem
 
 T = TypeVar("T")
 
+K = TypeVar("K")
+
 C = TypeVar("C", bound=driver.Connection)
 
 LOCK_TIMEOUT_S = 10.0
@@ -47,6 +49,9 @@ RETRY_S = 0.008
 
 BUSY_DELAYS = Backoff(RETRY_S, RETRY_S, jitter=15 / 16)
 """From 0.5 ms to `RETRY_S`, not growing: the lock is taken by whoever asks first, and a long pause would starve a writer."""
+
+MOST_KEPT = 1_024
+"""Statements, and items of each kind, whose rows are kept while the store does not change."""
 
 CACHE_KIB = 8_000
 """Page cache of one connection."""
@@ -64,6 +69,7 @@ class Db:
     transaction = 0
     """Number of the running write transaction; 0 outside of one."""
     _transactions = 0
+    _is_snapshot = False
     _is_deferred = False
     """Whether a transaction ends with `deferred_transaction` and not with the write that began it."""
     _log: int | None = None
@@ -87,6 +93,7 @@ class Db:
         self.rescue: Callable[[], str] | None = None
         """Saves the content of a file that has lost its name, once, and says where; set by the store."""
         self._kept: Callable[[str, Sequence[Any]], list[tuple[Any, ...]]] = self.rows
+        self._kept_items: dict[str, dict[Any, Any]] = {}
         self._kept_state = (0, 0)
         self._rescued: str | None = None
         self._open()
@@ -134,14 +141,37 @@ class Db:
         with self.lock:
             if self.transaction:
                 return self.rows
-            state = self.state()
-            if state != self._kept_state:
-                self._kept_state, self._kept = state, lru_cache(maxsize=64)(self.rows)
+            self._notice_changes()
             return self._kept
+
+    def load_kept(self, what: str, keys: Sequence[K], load: Callable[[list[K]], Mapping[K, T]]) -> dict[K, T]:
+        """Return what `load` reads of these keys, each of which it is asked for only once while the store does not change."""
+        with self.lock:
+            if self.transaction:
+                return {**load([*keys])}
+            self._notice_changes()
+            items = self._kept_items.setdefault(what, {})
+            if missing := [key for key in keys if key not in items]:
+                if len(items) > MOST_KEPT:
+                    items.clear()
+                    missing = [*keys]
+                items.update(load(missing))
+            return {key: items[key] for key in keys if key in items}
+
+    def _notice_changes(self) -> None:
+        """Forget what was read in another state of the store; within a snapshot there is none."""
+        state = self._kept_state if self._is_snapshot else self.state()
+        if state != self._kept_state:
+            self._kept_state, self._kept, self._kept_items = state, lru_cache(maxsize=MOST_KEPT)(self.rows), {}
 
     def find_altered(self, keys: Sequence[int]) -> set[int]:
         """Return which of these facts are not what the journal says was written: no model may be given them."""
-        return find_altered_facts(self.kept_rows(), keys) if keys else set()
+
+        def load(some: list[int]) -> dict[int, bool]:
+            altered = find_altered_facts(self.rows, some)
+            return {key: key in altered for key in some}
+
+        return {key for key, is_altered in self.load_kept("altered", keys, load).items() if is_altered}
 
     def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
         with self.lock, translate_sqlite_errors(self.path):
@@ -278,11 +308,14 @@ class Db:
             self.conn.execute("BEGIN")
             try:
                 self.notice_replacement()
+                self._notice_changes()
+                self._is_snapshot = True
                 yield self.conn
             except BaseException:
                 self.forget_caches()
                 raise
             finally:
+                self._is_snapshot = False
                 self.conn.rollback()
 
     def look_for_replacement(self) -> None:

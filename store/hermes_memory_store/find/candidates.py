@@ -143,7 +143,6 @@ class CandidateFinder:
 
     def _find_turns(self, question: RecallQuestion) -> list[RecallCandidate]:
         themes, session, for_agents = question.themes, question.session, question.for_agents
-        project = None if themes[0] is None else self._project_of(themes[0])
         clients, _ = split_host_filter(question.line)
         turns: list[RecallCandidate] = []
         for theme in themes if session is None else themes[:1]:
@@ -165,6 +164,7 @@ class CandidateFinder:
                 for key in near.keys() & candidates.keys():
                     candidates[key].meaning = near[key]
             is_foreign = theme == DEFAULT and theme != themes[0]  # then only what was said here, or in no known place
+            project = self._project_of(themes[0]) if is_foreign and themes[0] is not None else None
             turns += [
                 candidate
                 for candidate in candidates.values()

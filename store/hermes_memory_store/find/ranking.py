@@ -83,7 +83,8 @@ class Candidate:
     score: float = 0.0
 
     def tokenize(self) -> None:
-        self.in_target, self.in_content = text_terms(self.target), text_terms(self.content)
+        if not self.in_content:
+            self.in_target, self.in_content = text_terms(self.target), text_terms(self.content)
 
 
 @dataclass(frozen=True, slots=True)

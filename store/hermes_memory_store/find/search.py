@@ -430,7 +430,7 @@ class Search:
         keys: list[int] = []
         cut = False
         for low, high in places:
-            rows = self._db.rows(sql, (expression, low, high, *args, share))
+            rows = self._db.kept_rows()(sql, (expression, low, high, *args, share))
             keys += [row[0] for row in rows]
             cut = cut or len(rows) == share
         return keys, cut

@@ -378,11 +378,14 @@ def type_rank_sql() -> str:
 
 
 def load_facts(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
-    facts: dict[int, Fact] = {}
-    for some in in_chunks(keys):
-        rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
-        facts |= {fact.id: fact for fact in to_facts(names, rows)}
-    return [facts[key] for key in keys if key in facts]
+    def load(missing: list[int]) -> dict[int, Fact]:
+        facts: dict[int, Fact] = {}
+        for some in in_chunks(missing):
+            rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
+            facts |= {fact.id: fact for fact in to_facts(names, rows)}
+        return facts
+
+    return [*db.load_kept("facts", keys, load).values()]
 
 
 NAMED = {ListOrder.SCOPE: "scope_id", ListOrder.THEME: "theme_id", ListOrder.AUTHOR: "actor_id"}
