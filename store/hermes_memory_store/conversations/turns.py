@@ -769,9 +769,8 @@ class Turns:
             return 0, int(self._db.value("SELECT max(id) FROM turns") or 0)
         theme_id = self._names.theme_or_none(theme) or 0
         low = theme_id << THEME_SHIFT
-        high = self._db.value(
-            "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, low | ((1 << THEME_SHIFT) - 1))
-        )
+        sql = "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?"
+        ((high,),) = self._db.kept_rows()(sql, (low, low | ((1 << THEME_SHIFT) - 1)))
         return low, int(high or low)
 
 

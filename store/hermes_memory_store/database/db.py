@@ -50,8 +50,8 @@ RETRY_S = 0.008
 BUSY_DELAYS = Backoff(RETRY_S, RETRY_S, jitter=15 / 16)
 """From 0.5 ms to `RETRY_S`, not growing: the lock is taken by whoever asks first, and a long pause would starve a writer."""
 
-MOST_KEPT = 1_024
-"""Statements, and items of each kind, whose rows are kept while the store does not change."""
+MOST_KEPT, MOST_KINDS = 1_024, 16
+"""Statements, and items of each kind, whose rows are kept while the store does not change; kinds of items."""
 
 CACHE_KIB = 8_000
 """Page cache of one connection."""
@@ -150,6 +150,8 @@ class Db:
             if self.transaction:
                 return {**load([*keys])}
             self._notice_changes()
+            if len(self._kept_items) > MOST_KINDS:
+                self._kept_items.clear()
             items = self._kept_items.setdefault(what, {})
             if missing := [key for key in keys if key not in items]:
                 if len(items) > MOST_KEPT:
@@ -309,13 +311,13 @@ class Db:
             try:
                 self.notice_replacement()
                 self._notice_changes()
-                self._is_snapshot = True
+                self._is_snapshot, self.conn.is_checked = True, self.conn.schema_seen == self._content
                 yield self.conn
             except BaseException:
                 self.forget_caches()
                 raise
             finally:
-                self._is_snapshot = False
+                self._is_snapshot = self.conn.is_checked = False
                 self.conn.rollback()
 
     def look_for_replacement(self) -> None:

@@ -78,7 +78,7 @@ class StoreConnection(driver.Connection):
 
     schema_seen: int | None = None
     is_checked = False
-    """Whether a write transaction is running, in which no other process changes the schema."""
+    """Whether a transaction is running, in which no other process changes the schema, and its troubles are known."""
     troubles: dict[str, str]
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -56,8 +56,8 @@ class RecallCandidate:
     """Of a fact the candidate turns that it was written from, of a turn the candidate facts written from it."""
     score: float = 0.0
     """From 0 to 1 for the best: see `score_candidates`."""
-    reasons: tuple[tuple[str, float], ...] = ()
-    """As those of `GivenItem`."""
+    parts: tuple[float, ...] = ()
+    """What makes up the score: see `recall.PARTS`."""
     marked: MarkedFact | None = None
     """The fact with the label of its branch, where branches count."""
 

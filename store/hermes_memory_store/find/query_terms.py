@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 
@@ -154,6 +154,8 @@ class QueryTerms:
     """Languages other than English in whose forms words are looked for; of a question, the one that it is asked in."""
     meant: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What was found instead of words that nothing has: see `FactSearchResult.meant`."""
+    query: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]] = ((), (), ())
+    """Its words, phrases and excluded texts, as they were asked."""
 
     def match_expression(self, words: Sequence[QueryTerm]) -> str | None:
         """Return the expression for facts with all of these words and every phrase; None for an empty query."""
@@ -167,9 +169,12 @@ class QueryTerms:
 
 def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Sequence[str]) -> QueryTerms:
     """Return the terms of a query, to which more may be added: facts, turns and the gate each ask for them."""
-    look = read_query_terms(tuple(words), tuple(phrases), tuple(excluded))
-    copies = [QueryTerm(word.text, {**word.terms}, {**word.phrases}, is_plain=word.is_plain) for word in look.words]
-    return QueryTerms(copies, look.phrases, look.excluded, look.question, look.runs, look.languages)
+    query = tuple(words), tuple(phrases), tuple(excluded)
+    return replace(read_query_terms(*query), words=copy_words(read_query_terms(*query)), query=query)
+
+
+def copy_words(look: QueryTerms) -> list[QueryTerm]:
+    return [QueryTerm(word.text, {**word.terms}, {**word.phrases}, is_plain=word.is_plain) for word in look.words]
 
 
 @lru_cache(maxsize=64)
@@ -230,6 +235,20 @@ def add_compound_parts(look: QueryTerms, vocabulary: Vocabulary) -> None:
 
 def add_synonyms(look: QueryTerms) -> None:
     """Also look for what the words of a question may be called otherwise, each fitting less than the word itself."""
+    if not look.languages:
+        look.words = copy_words(read_synonyms(*look.query))
+    else:
+        add_synonyms_of_forms(look)
+
+
+@lru_cache(maxsize=64)
+def read_synonyms(words: tuple[str, ...], phrases: tuple[str, ...], excluded: tuple[str, ...]) -> QueryTerms:
+    look = to_query_terms(words, phrases, excluded)
+    add_synonyms_of_forms(look)
+    return look
+
+
+def add_synonyms_of_forms(look: QueryTerms) -> None:
     for word in look.words:
         add_word_synonyms(word, look.languages)
     texts = {word.text for word in look.words}

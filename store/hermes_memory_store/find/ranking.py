@@ -197,7 +197,8 @@ class TermMatches:
     def of(self, terms: Sequence[str]) -> list[tuple[int, float]]:
         """Return the matches of a text's terms, each term once."""
         by_term = self.known
-        matches = [fit for term in sorted(by_term.keys() & terms) for fit in by_term[term]]
+        shared: Collection[str] = by_term.keys() & terms
+        matches = [fit for term in (sorted(shared) if len(shared) > 1 else shared) for fit in by_term[term]]
         if self.phrases and not self.phrases.keys().isdisjoint(terms):
             terms = tuple(terms)
             matches += [
@@ -222,7 +223,10 @@ def bm25_score(candidate: Candidate, fits: TermMatches, rarity: Sequence[float],
     if not often:
         return 0.0
     dampened = SATURATION * (1 - LENGTH + LENGTH * len(candidate.in_content) / average)
-    return sum(rarity[at] * count * (SATURATION + 1) / (count + dampened) for at, count in often.items())
+    score = 0.0
+    for at, count in often.items():
+        score += rarity[at] * count * (SATURATION + 1) / (count + dampened)
+    return score
 
 
 def add_neighbour_scores(scores: Mapping[int, float], among: Sequence[Candidate]) -> dict[int, float]:

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import starmap
 from statistics import fmean
 
 from hermes_memory_store.clock import Clock, format_iso_time
@@ -70,6 +69,9 @@ ALREADY_TOLD = 0.5
 
 LIKE = 0.35
 """Similarity from which on what shares no word with a question touches it."""
+
+PARTS = ("words", "beside", "meaning", "branch")
+"""Names of the reasons that make up a score."""
 
 MOST_MISFITS = 12
 """Items that did not fit, after which no other is tried, and that are told as left out."""
@@ -205,8 +207,9 @@ class Recall:
             sources = tuple(source.uid for source in candidate.beside) if fact is not None else ()
             tokens = count_tokens(f"{MARK}{line}\n")
             mark = None if marked is None else marked.mark
-            reasons = tuple(starmap(RankReason, candidate.reasons))
-            return GivenItem(line, tokens, candidate.score, fact, turn, reasons, sources, mark)
+            exact = [RankReason("every word", 1.0)] if candidate.is_exact else []
+            reasons = [RankReason(*reason) for reason in zip(PARTS, candidate.parts) if reason[1]]
+            return GivenItem(line, tokens, candidate.score, fact, turn, (*exact, *reasons), sources, mark)
 
         return to_item
 
@@ -273,7 +276,10 @@ def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:
 def score_candidates(candidates: Sequence[RecallCandidate]) -> list[RecallCandidate]:
     """Score candidates by all that is known of them, best first; those with every word of a look-up before all others."""
     words = [candidate.words for candidate in candidates]
-    beside = [BORROWED * max((other.words for other in candidate.beside), default=0.0) for candidate in candidates]
+    beside = [
+        BORROWED * max([other.words for other in candidate.beside]) if candidate.beside else 0.0
+        for candidate in candidates
+    ]
     total = [own + borrowed for own, borrowed in zip(words, beside, strict=True)]
     similar = [find_similarity(candidate) for candidate in candidates]
     meaning = [0.0] * len(candidates)
@@ -286,14 +292,12 @@ def score_candidates(candidates: Sequence[RecallCandidate]) -> list[RecallCandid
         meaning = [MEANING * ((average if near is None else near) - near_low) / near_spread for near in similar]
         total = [measure / spread - low / spread + near for measure, near in zip(total, meaning, strict=True)]
     shares = [1.0 if candidate.turn is None else TURN for candidate in candidates]
-    best = max((measure * share for measure, share in zip(total, shares, strict=True)), default=0.0) or 1.0
-    for at, candidate in enumerate(candidates):
-        parts = (("words", words[at]), ("beside", beside[at]), ("meaning", meaning[at]))
-        candidate.score = total[at] * shares[at] / best
-        candidate.reasons = tuple((name, value * shares[at] / best) for name, value in parts if value > 0)
+    best = max([measure * share for measure, share in zip(total, shares, strict=True)], default=0.0) or 1.0
+    for candidate, measure, share, *parts in zip(candidates, total, shares, words, beside, meaning, strict=True):
+        candidate.score = measure * share / best
+        candidate.parts = tuple([part * share / best for part in parts])
         if candidate.is_exact:  # none with less than the best score of all, in the order of the search
             candidate.score = 1.0
-            candidate.reasons = (("every word", 1.0), *candidate.reasons)
     return sorted(candidates, key=lambda candidate: (not candidate.is_exact, -candidate.score))
 
 
@@ -309,7 +313,7 @@ def lower_by_branch(candidates: Sequence[RecallCandidate], facts: MarkedFacts) -
         if candidate.marked is not None and candidate.marked.is_lowered:
             reduction = candidate.score * (1 - LOWERED_SCORE)
             candidate.score -= reduction
-            candidate.reasons = (*candidate.reasons, ("branch", -reduction))
+            candidate.parts = (*candidate.parts, -reduction)
     return sorted(shown, key=lambda candidate: (not candidate.is_exact, -candidate.score))
 
 
@@ -338,28 +342,28 @@ def pack_recall(
     :param ranked: best first
     :param to_item: writes a line and counts its tokens, which costs more than all else: only what is looked at is written
     """
-    among = frozenset(candidate.uid for candidate in ranked)
+    among = frozenset(ranked)
     budget = Budget(room)
     queue = [(-candidate.score, place, candidate, False) for place, candidate in enumerate(ranked)]
     heapq.heapify(queue)
     chosen: list[GivenItem] = []
     left_out: list[GivenItem] = []
-    source_uids: set[str] = set()
-    """Of the turns that a chosen fact tells."""
-    turn_uids: set[str] = set()
-    """Of the chosen turns."""
+    told: set[RecallCandidate] = set()
+    """The turns that a chosen fact tells."""
+    turns: set[RecallCandidate] = set()
+    """The chosen turns."""
     while queue and len(left_out) < MOST_MISFITS:
         score, place, candidate, is_lowered = heapq.heappop(queue)
         is_turn = candidate.turn is not None
-        sources = frozenset() if is_turn else frozenset(source.uid for source in candidate.beside) & among
-        is_told = candidate.uid in source_uids if is_turn else bool(sources) and sources <= turn_uids
+        sources = among.intersection(() if is_turn else candidate.beside)
+        is_told = candidate in told if is_turn else bool(sources) and sources <= turns
         if is_told and not is_lowered:
             heapq.heappush(queue, (score * ALREADY_TOLD, place, candidate, True))
         elif budget.take((item := to_item(candidate)).tokens):
             chosen.append(item)
-            source_uids |= sources
+            told |= sources
             if is_turn:
-                turn_uids.add(candidate.uid)
+                turns.add(candidate)
         else:
             left_out.append(item)
     return chosen, left_out

@@ -87,7 +87,7 @@ SEPARATE_THEMES = 16
 """Up to so many themes are each searched newest first; of more, the range of all of them is walked as one."""
 
 CANDIDATES = """
-    SELECT f.id, f.scope_id, f.target, f.content, f.tier, min(f.updated_at, ?), f.created_at
+    SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at
     FROM json_each(?) j CROSS JOIN facts f ON f.id = j.value
     WHERE {}
 """
@@ -246,8 +246,9 @@ class Search:
             if len(look.words) > 1
             else []
         )
-        exact, whole = self._find_with_all_words(look, within, postings, limit)
-        with_all = 0
+        exact, whole, with_all = [], True, 0  # type: tuple[list[Candidate], bool, int]
+        if not look.question or all(hits.cut for hits in postings):  # else what has a rarer word is looked at anyway
+            exact, whole = self._find_with_all_words(look, within, postings, limit)
         if look.question and look.words:
             ranked, complete = self._find_answers(look, within, postings, exact, most_ranked, question)
             whole = whole and complete
@@ -443,8 +444,17 @@ class Search:
     def _candidates(self, keys: Sequence[int], within: Within) -> list[Candidate]:
         if not keys:
             return []
-        args = (int(self._clock()), json.dumps(sorted(keys)), *within.args)  # what is dated ahead is not the newest
-        return [Candidate(*row) for row in self._db.rows(CANDIDATES.format(within.where), args)]
+
+        def load(missing: list[int]) -> dict[int, tuple[Any, ...] | None]:
+            rows = self._db.rows(CANDIDATES.format(within.where), (json.dumps(sorted(missing)), *within.args))
+            parts = {row[0]: (*row, text_terms(row[2]), text_terms(row[3])) for row in rows}
+            return {**dict.fromkeys(missing), **parts}
+
+        rows = self._db.load_kept(f"candidates {within.where} {within.args}", sorted(keys), load).values()
+        now, candidates = int(self._clock()), [Candidate(*row) for row in rows if row is not None]
+        for candidate in candidates:
+            candidate.updated_at = min(candidate.updated_at, now)  # what is dated ahead is not the newest
+        return candidates
 
     def _within(self, fact_filter: FactFilter, scope_ids: list[int] | None) -> Within:
         """Convert the filter to the terms of the index and of SQL."""
@@ -477,7 +487,8 @@ class Search:
         """Return the id range of each of these themes' facts; of every theme's where none is named."""
         names = [self._names.find_theme_name(theme) for theme in themes]
         named = f" AND name IN ({', '.join('?' * len(names))})" if names else ""
-        rows = self._db.rows(f"SELECT id, last_fact FROM themes WHERE last_fact > 0{named} ORDER BY id", names)
+        sql = f"SELECT id, last_fact FROM themes WHERE last_fact > 0{named} ORDER BY id"
+        rows = self._db.kept_rows()(sql, tuple(names))
         ranges = [(key << THEME_SHIFT | 1, key << THEME_SHIFT | last) for key, last in rows]
         if len(ranges) > SEPARATE_THEMES:
             return [(min(low for low, _ in ranges), max(high for _, high in ranges))]

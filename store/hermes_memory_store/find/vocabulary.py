@@ -46,7 +46,7 @@ class Vocabulary:
         """Yield the terms that begin with these characters, of other themes too, in alphabetical order, bounded."""
         after = start
         for _ in range(MAX_WALKED // WALKED_AT_ONCE):
-            rows = self._db.rows(self._walk, (after, start + LAST, WALKED_AT_ONCE))
+            rows = self._db.kept_rows()(self._walk, (after, start + LAST, WALKED_AT_ONCE))
             for (term,) in rows:
                 yield term
             if len(rows) < WALKED_AT_ONCE:
@@ -59,10 +59,10 @@ class Vocabulary:
         return [span for span in spans if not ask(self._walk, (*span, 1))]
 
     def has(self, term: str) -> bool:
-        return any(self._db.value(self._has, (f'"{term}"', low, high)) is not None for low, high in self._ranges)
+        return any(self._db.kept_rows()(self._has, (f'"{term}"', low, high)) for low, high in self._ranges)
 
     def among(self, terms: Collection[str]) -> list[str]:
         """Return those of these terms that stand within the ranges, in their order."""
-        listed = json.dumps(list(terms))
-        there = {term for low, high in self._ranges for (term,) in self._db.rows(self._have, (listed, low, high))}
+        ask, listed = self._db.kept_rows(), json.dumps(list(terms))
+        there = {term for low, high in self._ranges for (term,) in ask(self._have, (listed, low, high))}
         return [term for term in terms if term in there]
