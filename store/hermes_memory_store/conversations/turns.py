@@ -82,7 +82,7 @@ from hermes_memory_themes import ThemeName
 if TYPE_CHECKING:
     from hermes_memory_store.upkeep.purge import Purge
 
-POSTINGS = 1_000
+POSTINGS = 300
 """The newest turns with one word that are looked at."""
 
 NEAR_POSTINGS = 150
@@ -658,10 +658,9 @@ class Turns:
             add_synonyms(look)
         total = self.stands_for or max(1, high - low)
         rarities, scores, postings = self._score_turns(look, low, high, total, hits_sql)
-        if look.question and not look.phrases and not look.excluded:
-            order = add_neighbour_turns(scores, most, low, high)
-        else:
-            order = spread_scores(scores)  # a look-up finds what has its words, and nothing else
+        order = spread_scores(scores, LIKELY * most)
+        if not look.question or look.phrases or look.excluded:  # a look-up finds what has its words, and nothing else
+            order = {key: score for key, score in order.items() if key in scores}
         rows = self._best(order, most, to_turn_filter(session, roles, for_agents, origins))
         rows = {key: row for key, row in rows.items() if key in scores or is_beside(key, rows, scores)}
         if not rows:
@@ -785,13 +784,6 @@ def to_turn_filter(
         return not for_agents or is_for_agents(row[5], row[7], row[8])
 
     return is_wanted
-
-
-def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: int) -> dict[int, float]:
-    """Return the best of these and their neighbours, which need not share a word: an answer follows its question."""
-    best = best_keys(spread_scores(scores, LIKELY * most))[:most]
-    beside = {key + step for key in best for step in (*NEIGHBOUR_SHARE, *(-distance for distance in NEIGHBOUR_SHARE))}
-    return spread_scores({key: scores.get(key, 0.0) for key in {*best, *beside} if low <= key <= high})
 
 
 def is_beside(key: int, rows: Mapping[int, Sequence[Any]], scores: Mapping[int, float]) -> bool:

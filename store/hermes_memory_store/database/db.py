@@ -154,7 +154,7 @@ class Db:
                 self._kept_items.clear()
             items = self._kept_items.setdefault(what, {})
             if missing := [key for key in keys if key not in items]:
-                if len(items) > MOST_KEPT:
+                if len(items) > 4 * MOST_KEPT:
                     items.clear()
                     missing = [*keys]
                 items.update(load(missing))

@@ -320,7 +320,7 @@ def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
     """Also match what was probably meant by a word that nothing has."""
     if not may_be_mistyped(word):
         return
-    for term in find_corrections(word.text, vocabulary.walk, vocabulary.among):
+    for term in vocabulary.correct(word.text):
         word.add((term,), MEANT)
     for term in find_corrections(word.text, members_beginning_with, known_members):
         for synonym, fit in find_synonyms((term,)).items():

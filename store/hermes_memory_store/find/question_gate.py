@@ -54,7 +54,7 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
     add_word_forms(look, known, ())
     for word in look.words:
         if known.terms.isdisjoint(word.terms) and may_be_mistyped(word):
-            for term in find_corrections(word.text, known.walk, known.among):
+            for term in known.correct(word.text):
                 word.add((term,), MEANT)
     return has_enough(look, words, texts, common, counted)
 
@@ -70,6 +70,9 @@ class TextTerms(Vocabulary):
 
     def among(self, terms: Collection[str]) -> list[str]:
         return [term for term in terms if term in self.terms]
+
+    def correct(self, word: str) -> list[str]:
+        return find_corrections(word, self.walk, self.among)
 
 
 def has_enough(

@@ -35,8 +35,8 @@ RECENCY = 0.1
 SATURATION, LENGTH = 1.2, 0.4
 """BM25's k1 and b, for facts of a sentence."""
 
-LIKELY = 8
-"""Of so many for each that is ranked it is looked at what their neighbours lend."""
+LIKELY = 4
+"""Of so many for each that is ranked it is looked at what they lend their neighbours."""
 
 NEIGHBOUR_SHARE = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
@@ -279,21 +279,26 @@ def add_session_scores(
 
 
 def spread_scores(scores: Mapping[int, float], most: int | None = None) -> dict[int, float]:
-    """Add the scores lent by neighbours by number, before their text is known. :param most: best by themselves; else all"""
+    """Return these scores with what neighbours by number lend, before their text is known, and what is lent to other keys.
+
+    :param most: lend only the best by themselves; else all
+    """
     near, far = NEIGHBOUR_SHARE.values()
-    score = scores.get
-    likely = scores if most is None else sorted(scores, key=scores.__getitem__, reverse=True)[:most]
-    return {
-        key: score(key, 0.0)
-        + near * (score(key - 1, 0.0) + score(key + 1, 0.0))
-        + far * (score(key - 2, 0.0) + score(key + 2, 0.0))
-        for key in likely
-    }
+    total: dict[int, float] = {}
+    get = total.get
+    for key in scores if most is None else sorted(scores, key=scores.__getitem__, reverse=True)[:most]:
+        score = scores[key]
+        total[key] = get(key, 0.0) + score
+        lent = near * score
+        total[key - 1], total[key + 1] = get(key - 1, 0.0) + lent, get(key + 1, 0.0) + lent
+        lent = far * score
+        total[key - 2], total[key + 2] = get(key - 2, 0.0) + lent, get(key + 2, 0.0) + lent
+    return total
 
 
-def best_keys(scores: Mapping[int, float], without: Collection[int] = ()) -> list[int]:
-    """Return the keys by falling score, the newest first of those that score alike."""
-    newest = sorted(scores.keys() - without if without else scores, reverse=True)
+def best_keys(scores: Mapping[int, float], among: Collection[int] | None = None) -> list[int]:
+    """Return the keys by falling score, the newest first of those that score alike. :param among: keys; all unless given"""
+    newest = sorted(scores if among is None else scores.keys() & among, reverse=True)
     return sorted(newest, key=scores.__getitem__, reverse=True)
 
 

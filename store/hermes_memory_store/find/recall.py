@@ -208,7 +208,7 @@ class Recall:
             tokens = count_tokens(f"{MARK}{line}\n")
             mark = None if marked is None else marked.mark
             exact = [RankReason("every word", 1.0)] if candidate.is_exact else []
-            reasons = [RankReason(*reason) for reason in zip(PARTS, candidate.parts) if reason[1]]
+            reasons = [RankReason(*reason) for reason in zip(PARTS, candidate.parts, strict=False) if reason[1]]
             return GivenItem(line, tokens, candidate.score, fact, turn, (*exact, *reasons), sources, mark)
 
         return to_item

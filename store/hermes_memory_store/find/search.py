@@ -324,7 +324,7 @@ class Search:
                 add_word_synonyms(word)
         self._add_near_hits(look, postings, within)
         scores = dict.fromkeys(self._find_phrases(look, within), 0.0) | sum_scores(postings)
-        best = best_keys(scores, {candidate.id for candidate in ranked})
+        best = best_keys(scores, scores.keys() - {candidate.id for candidate in ranked})
         some = self._candidates(best[: 2 * limit], within)
         return ranked + rank_some(some, look, scores), len(ranked), whole and len(best) <= 2 * limit
 
@@ -347,7 +347,7 @@ class Search:
         self._add_near_hits(look, postings, within)
         whole = [*(candidate.id for candidate in exact), *self._find_phrases(look, within)]
         scores = dict.fromkeys(whole, 0.0) | sum_scores(postings)
-        best = best_keys(spread_scores(scores, LIKELY * most))
+        best = best_keys(spread_scores(scores, LIKELY * most), scores)
         candidates = self._candidates(best[:most], within)
         ranked = rank_question(candidates, look, [hits.rarity for hits in postings], question)
         return ranked, len(scores) <= most and not any(hits.cut for hits in postings)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.language.typos import find_corrections
 
 MAX_WALKED = 512
 """Terms with one beginning that are looked at."""
@@ -60,6 +61,14 @@ class Vocabulary:
 
     def has(self, term: str) -> bool:
         return any(self._db.kept_rows()(self._has, (f'"{term}"', low, high)) for low, high in self._ranges)
+
+    def correct(self, word: str) -> list[str]:
+        """Return the terms that were probably meant by a word that it does not have."""
+
+        def load(words: list[str]) -> dict[str, list[str]]:
+            return {word: find_corrections(word, self.walk, self.among) for word in words}
+
+        return self._db.load_kept(f"corrections of {self._has} {self._ranges}", [word], load)[word]
 
     def among(self, terms: Collection[str]) -> list[str]:
         """Return those of these terms that stand within the ranges, in their order."""
