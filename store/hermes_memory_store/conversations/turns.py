@@ -52,6 +52,7 @@ from hermes_memory_store.find.query_terms import (
     to_query_terms,
 )
 from hermes_memory_store.find.ranking import (
+    ENOUGH,
     LIKELY,
     NEIGHBOUR_SHARE,
     Candidate,
@@ -725,7 +726,7 @@ class Turns:
                 scores[key] = scores.get(key, 0.0) + rarities[-1]
         for at, word in enumerate(look.words):
             expression = word.near_expression()
-            if expression is None or len(hits[at]) == POSTINGS:
+            if expression is None or len(hits[at]) >= ENOUGH:
                 continue
             near = self._db.kept_rows()(hits_sql, (look.without_excluded(expression), low, high, NEAR_POSTINGS))
             near_rarity = rarity_of(near, NEAR_POSTINGS)

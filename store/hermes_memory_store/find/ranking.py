@@ -38,6 +38,9 @@ SATURATION, LENGTH = 1.2, 0.4
 LIKELY = 4
 """Of so many for each that is ranked it is looked at what they lend their neighbours."""
 
+ENOUGH = 30
+"""Facts or turns with a word, from which on nothing is looked for that may stand for it."""
+
 NEIGHBOUR_SHARE = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
 together is about the same thing."""

@@ -40,6 +40,7 @@ from hermes_memory_store.find.query_terms import (
     to_query_terms,
 )
 from hermes_memory_store.find.ranking import (
+    ENOUGH,
     LIKELY,
     Candidate,
     best_keys,
@@ -401,8 +402,8 @@ class Search:
         settle_near_terms(look, unknown, Vocabulary(self._db, FACTS, within.ranges))
         for at, (word, own) in enumerate(zip(look.words, postings, strict=True)):
             expression = word.near_expression()
-            if expression is None or (own.cut and own.share > COMMON):
-                continue  # of a common word there is enough without
+            if expression is None or len(own.keys) >= ENOUGH:
+                continue
             near = self._postings(look, expression, within, NEAR_POSTINGS)
             if near.keys and not own.keys:
                 look.meant[word.text] = word.near_terms
