@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
@@ -55,13 +55,17 @@ from hermes_memory_store.find.ranking import (
     ENOUGH,
     LIKELY,
     NEIGHBOUR_SHARE,
+    RARER,
     Candidate,
+    TermPostings,
     TurnRanking,
+    add_near_postings,
     add_session_scores,
     best_keys,
     inverse_document_frequency,
     rank_question,
     spread_scores,
+    sum_scores,
     text_terms,
 )
 from hermes_memory_store.find.text_scan import scan_turns
@@ -175,9 +179,6 @@ NAMED_BY_FACTS = """
     SELECT f.target, f.origin_detail, o.session FROM facts f LEFT JOIN origins o ON o.id = f.origin_id
     WHERE f.theme_id = ? AND f.tier NOT IN ('withdrawn', 'quarantined') AND f.origin_detail LIKE '%"turns"%'
 """
-
-Postings: TypeAlias = list[list[int]]
-"""The turns of each word, oldest first."""
 
 
 class Turns:
@@ -630,114 +631,90 @@ class Turns:
         :param best: of those, how many are returned; all unless given
         """
         with self._db.snapshot():
-            return self._rank(theme, query, most, best, session, roles, for_agents)
+            low, high = self._range(theme)
+            if low == high:
+                return TurnRanking([], {}, 0.0)
+            clients, _ = split_host_filter(query)
+            origins, hits_sql = None, HITS.format("")
+            if clients:
+                origins = self._names.origins.keys(
+                    None if theme is None else low >> THEME_SHIFT, (), (), clients=clients
+                )
+                hits_sql = HITS.format(OF_ORIGINS.format(", ".join(map(str, origins))))
+            taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
+            look = to_query_terms(taken.words, taken.phrases, taken.excluded)
+            languages = self._intake.policies.search_languages(theme)
+            if is_index_usable(self._db.conn, TURNS):
+                add_word_forms(look, Vocabulary(self._db, TURNS, [(low, high)]), languages)
+            if look.question:
+                add_synonyms(look)
+            total = self.stands_for or max(1, high - low)
+            postings = self._find_postings(look, low, high, total, hits_sql)
+            rarities, scores = [hits.rarity for hits in postings], sum_scores(postings, RARER if look.question else 0.0)
+            order = spread_scores(scores, LIKELY * most)
+            if not look.question or look.phrases or look.excluded:  # a look-up finds nothing else
+                order = {key: score for key, score in order.items() if key in scores}
+            rows = self._best(order, most, to_turn_filter(session, roles, for_agents, origins))
+            rows = {key: row for key, row in rows.items() if key in scores or is_beside(key, rows, scores)}
+            if not rows:
+                return TurnRanking([], {}, 0.0)
+            candidates = [
+                Candidate(*parts)
+                for parts in self._db.load_kept("turn parts", [*rows], partial(split_turns, rows)).values()
+            ]
+            for word in look.words:
+                if word.is_character:
+                    read = (term for candidate in candidates for term in text_terms(candidate.content))
+                    word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
+            ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
+            if look.question:
+                sessions = sorted({candidate.scope_id for candidate in ranked if candidate.scope_id})
+                stretches = {
+                    key: tuple(ends) for key, *ends in self._db.kept_rows()(STRETCHES, (json.dumps(sessions),))
+                }
+                ranked = add_session_scores(ranked, [hits.keys[::-1] for hits in postings if not hits.cut], stretches)
+            matched = max(scores.get(candidate.id, 0.0) for candidate in ranked) / (sum(rarities) or 1.0)
+            scored = [(candidate.id, candidate.score) for candidate in ranked[:best]]
+            keys = [key for key, _ in scored]
+            turns = self._db.load_kept(
+                "turns", keys, lambda some: {key: to_turn(rows[key], self._names) for key in some}
+            )
+            return TurnRanking(scored, turns, matched)
 
-    def _rank(
-        self,
-        theme: str | None,
-        query: str,
-        most: int,
-        best: int | None,
-        session: str | None,
-        roles: Sequence[str],
-        for_agents: bool,
-    ) -> TurnRanking:
-        low, high = self._range(theme)
-        if low == high:
-            return TurnRanking([], {}, 0.0)
-        clients, _ = split_host_filter(query)
-        origins, hits_sql = None, HITS.format("")
-        if clients:
-            origins = self._names.origins.keys(None if theme is None else low >> THEME_SHIFT, (), (), clients=clients)
-            hits_sql = HITS.format(OF_ORIGINS.format(", ".join(map(str, origins))))
-        taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
-        look = to_query_terms(taken.words, taken.phrases, taken.excluded)
-        languages = self._intake.policies.search_languages(theme)
-        if is_index_usable(self._db.conn, TURNS):
-            add_word_forms(look, Vocabulary(self._db, TURNS, [(low, high)]), languages)
-        if look.question:
-            add_synonyms(look)
-        total = self.stands_for or max(1, high - low)
-        rarities, scores, postings = self._score_turns(look, low, high, total, hits_sql)
-        order = spread_scores(scores, LIKELY * most)
-        if not look.question or look.phrases or look.excluded:  # a look-up finds what has its words, and nothing else
-            order = {key: score for key, score in order.items() if key in scores}
-        rows = self._best(order, most, to_turn_filter(session, roles, for_agents, origins))
-        rows = {key: row for key, row in rows.items() if key in scores or is_beside(key, rows, scores)}
-        if not rows:
-            return TurnRanking([], {}, 0.0)
-        candidates = [
-            Candidate(*parts)
-            for parts in self._db.load_kept("turn parts", [*rows], partial(split_turns, rows)).values()
-        ]
-        for word in look.words:
-            if word.is_character:
-                read = (term for candidate in candidates for term in text_terms(candidate.content))
-                word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
-        ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
-        if look.question:
-            sessions = sorted({candidate.scope_id for candidate in ranked if candidate.scope_id})
-            stretches = {key: tuple(ends) for key, *ends in self._db.kept_rows()(STRETCHES, (json.dumps(sessions),))}
-            ranked = add_session_scores(ranked, postings, stretches)
-        matched = max(scores.get(candidate.id, 0.0) for candidate in ranked) / (sum(rarities) or 1.0)
-        scored = [(candidate.id, candidate.score) for candidate in ranked[:best]]
-        keys = [key for key, _ in scored]
-        turns = self._db.load_kept("turns", keys, lambda some: {key: to_turn(rows[key], self._names) for key in some})
-        return TurnRanking(scored, turns, matched)
-
-    def _score_turns(
+    def _find_postings(
         self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str
-    ) -> tuple[Sequence[float], dict[int, float], Postings]:
-        """Return the weight of each word, the total score of each turn, and all turns of each word that is not too common;
-        without the index from the turns themselves."""
+    ) -> builtins.list[TermPostings]:
+        """Return the newest turns of each word, and last of all phrases; without the index from the turns themselves."""
         if is_index_usable(self._db.conn, TURNS):
             try:
-                with self._db.snapshot():
-                    return self._score_by_index(look, low, high, total, hits_sql)
+                return self._find_by_index(look, low, high, total, hits_sql)
             except (errors.StoreError, *SQLITE_FAILURES) as error:
                 note_index_trouble(self._db.conn, TURNS, error)
-        hits = scan_turns(self._db, look, low, high)
-        rarities = [inverse_document_frequency(len(keys), total) for keys in hits]
-        scores: dict[int, float] = {}
-        for keys, rarity in zip(hits, rarities, strict=True):
-            for key in keys[:POSTINGS]:
-                scores[key] = scores.get(key, 0.0) + rarity
-        return rarities, scores, [sorted(keys) for keys in hits if len(keys) < POSTINGS]
+        return [
+            TermPostings(keys[:POSTINGS], len(keys) > POSTINGS, 0.0, inverse_document_frequency(len(keys), total))
+            for keys in scan_turns(self._db, look, low, high)
+        ]
 
-    def _score_by_index(
+    def _find_by_index(
         self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str
-    ) -> tuple[Sequence[float], dict[int, float], Postings]:
-        rarities: list[float] = []
-        scores: dict[int, float] = {}
-        hits = [self._hits(look, word, low, high, hits_sql) for word in look.words]
-        if phrases := look.match_expression([]):
-            hits.append(self._db.rows(hits_sql, (look.without_excluded(phrases), low, high, POSTINGS)))
+    ) -> builtins.list[TermPostings]:
+        def to_postings(rows: Sequence[tuple[int]], most: int = POSTINGS) -> TermPostings:
+            cut = len(rows) == most
+            often = max(most, total * most // (high - rows[-1][0] + 1)) if cut else len(rows)
+            return TermPostings([key for (key,) in rows], cut, often / total, inverse_document_frequency(often, total))
+
+        postings = [to_postings(self._hits(look, word, low, high, hits_sql)) for word in look.words]
         if look.question:
-            unknown = [word for word, rows in zip(look.words, hits, strict=False) if not rows]
+            unknown = [word for word, hits in zip(look.words, postings, strict=True) if not hits.keys]
             settle_near_terms(look, unknown, Vocabulary(self._db, TURNS, [(low, high)]))
-
-        def rarity_of(rows: Sequence[tuple[int]], most: int) -> float:
-            often = len(rows) if len(rows) < most else max(most, total * most // (high - rows[-1][0] + 1))
-            return inverse_document_frequency(often, total)
-
-        for rows in hits:
-            rarities.append(rarity_of(rows, POSTINGS))
-            for (key,) in rows:
-                scores[key] = scores.get(key, 0.0) + rarities[-1]
-        for at, word in enumerate(look.words):
+        for at, (word, own) in enumerate(zip(look.words, postings, strict=True)):
             expression = word.near_expression()
-            if expression is None or len(hits[at]) >= ENOUGH:
-                continue
-            near = self._db.kept_rows()(hits_sql, (look.without_excluded(expression), low, high, NEAR_POSTINGS))
-            near_rarity = rarity_of(near, NEAR_POSTINGS)
-            if hits[at]:
-                word.scale_near(min(1.0, near_rarity / max(rarities[at], 1e-9)))
-            else:
-                rarities[at] = near_rarity
-            weight = rarities[at] * word.near_fit
-            for key in {key for (key,) in near}.difference(key for (key,) in hits[at]):
-                scores[key] = scores.get(key, 0.0) + weight
-        return rarities, scores, [[key for (key,) in reversed(rows)] for rows in hits if len(rows) < POSTINGS]
+            if expression is not None and len(own.keys) < ENOUGH:
+                rows = self._db.kept_rows()(hits_sql, (look.without_excluded(expression), low, high, NEAR_POSTINGS))
+                postings[at] = add_near_postings(word, own, to_postings(rows, NEAR_POSTINGS))
+        if phrases := look.match_expression([]):
+            postings.append(to_postings(self._db.rows(hits_sql, (look.without_excluded(phrases), low, high, POSTINGS))))
+        return postings
 
     def _hits(self, look: QueryTerms, word: QueryTerm, low: int, high: int, hits_sql: str) -> Sequence[tuple[int]]:
         expression = f'"{word.text}" *' if word.is_character else word.expression()

@@ -134,7 +134,9 @@ class Db:
 
     def state(self) -> tuple[int, int]:
         """Return what every change of the store, of whatever connection, changes."""
-        return self.value("PRAGMA data_version"), self.conn.total_changes
+        with translate_sqlite_errors(self.path):
+            (version,) = self.retry(lambda: self.conn.execute("PRAGMA data_version").fetchone())
+            return version, self.conn.total_changes
 
     def kept_rows(self) -> Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]:
         """Return what reads as `rows` does, and a statement only once while the store does not change."""

@@ -305,9 +305,12 @@ def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary
             for form in find_forms(term, scripts, vocabulary.walk):
                 word.add((form,), fit)
     absent = vocabulary.find_absent(OTHER_SCRIPTS)
+    lowest = min((low for low, _ in absent), default="\U0010ffff")
     for word in look.words:
         near = word.forms(near=True)
-        written = [form for form in near if not any(low <= form[0][0] < high for low, high in absent)]
+        written = [
+            form for form in near if form[0][0] < lowest or not any(low <= form[0][0] < high for low, high in absent)
+        ]
         if len(written) == len(near) <= MAX_NEAR:
             continue
         closest = {terms for terms, _ in sorted(written, key=lambda form: -form[1])[:MAX_NEAR]}
@@ -322,9 +325,15 @@ def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
         return
     for term in vocabulary.correct(word.text):
         word.add((term,), MEANT)
-    for term in find_corrections(word.text, members_beginning_with, known_members):
+    for term in correct_member(word.text):
         for synonym, fit in find_synonyms((term,)).items():
             word.add(synonym, fit * MEANT)
+
+
+@lru_cache(maxsize=1024)
+def correct_member(text: str) -> list[str]:
+    """Return the members of the table of synonyms that were probably meant by a word."""
+    return find_corrections(text, members_beginning_with, known_members)
 
 
 def may_be_mistyped(word: QueryTerm) -> bool:

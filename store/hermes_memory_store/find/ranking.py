@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
@@ -37,6 +38,9 @@ SATURATION, LENGTH = 1.2, 0.4
 
 LIKELY = 4
 """Of so many for each that is ranked it is looked at what they lend their neighbours."""
+
+RARER = 0.0
+"""Of a question's words, those are looked for first whose rarity is at least this share of the highest."""
 
 ENOUGH = 30
 """Facts or turns with a word, from which on nothing is looked for that may stand for it."""
@@ -88,6 +92,20 @@ class Candidate:
     def tokenize(self) -> None:
         if not self.in_content:
             self.in_target, self.in_content = text_terms(self.target), text_terms(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class TermPostings:
+    """The facts or turns that contain one word."""
+
+    keys: list[int]
+    cut: bool
+    """Whether there are more than these."""
+    share: float
+    """About which part of all has it."""
+    rarity: float
+    near: Mapping[int, float] = field(default_factory=dict)
+    """What only synonyms of the word, or a word that was meant by it, contribute: a weight for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,18 +236,15 @@ def bm25_score(candidate: Candidate, fits: TermMatches, rarity: Sequence[float],
     often: dict[int, float] = {}
     for at, fit in fits.of(candidate.in_content):
         often[at] = often.get(at, 0.0) + fit
-    in_target: dict[int, float] = {}
-    for at, fit in fits.of(candidate.in_target) if candidate.in_target else ():
-        in_target[at] = max(in_target.get(at, 0.0), fit)
-    for at, fit in in_target.items():
-        often[at] = often.get(at, 0.0) + TARGET * fit
-    if not often:
-        return 0.0
+    if candidate.in_target:
+        in_target = dict(sorted(fits.of(candidate.in_target)))  # of several terms for one word, the one that fits best
+        for at, fit in in_target.items():
+            often[at] = often.get(at, 0.0) + TARGET * fit
     dampened = SATURATION * (1 - LENGTH + LENGTH * len(candidate.in_content) / average)
     score = 0.0
     for at, count in often.items():
-        score += rarity[at] * count * (SATURATION + 1) / (count + dampened)
-    return score
+        score += rarity[at] * count / (count + dampened)
+    return score * (SATURATION + 1)
 
 
 def add_neighbour_scores(scores: Mapping[int, float], among: Sequence[Candidate]) -> dict[int, float]:
@@ -281,21 +296,44 @@ def add_session_scores(
     return sorted(candidates, key=to_rank)
 
 
+def sum_scores(postings: Sequence[TermPostings], rarer: float = 0.0) -> dict[int, float]:
+    """Sum the weights of the words of each item. :param rarer: leave out words with less than this share of the highest rarity"""
+    least = rarer * max([hits.rarity for hits in postings if hits.keys or hits.near], default=0.0)
+    scores: dict[int, float] = {}
+    for hits in postings:
+        if hits.rarity >= least:
+            for key in hits.keys:
+                scores[key] = scores.get(key, 0.0) + hits.rarity
+            for key, weight in hits.near.items():
+                scores[key] = scores.get(key, 0.0) + weight
+    return scores
+
+
+def add_near_postings(word: QueryTerm, own: TermPostings, near: TermPostings) -> TermPostings:
+    """Return a word's postings with those of what may stand for it, which fits less where it is more common than the word."""
+    if own.keys and own.rarity > 0:
+        word.scale_near(min(1.0, near.rarity / own.rarity))
+    rarity = own.rarity if own.keys else near.rarity
+    weights = dict.fromkeys(set(near.keys).difference(own.keys), rarity * word.near_fit)
+    return replace(own, rarity=rarity, near=weights, cut=own.cut or near.cut)
+
+
 def spread_scores(scores: Mapping[int, float], most: int | None = None) -> dict[int, float]:
     """Return these scores with what neighbours by number lend, before their text is known, and what is lent to other keys.
 
     :param most: lend only the best by themselves; else all
     """
     near, far = NEIGHBOUR_SHARE.values()
-    total: dict[int, float] = {}
-    get = total.get
+    total: defaultdict[int, float] = defaultdict(float)
     for key in scores if most is None else sorted(scores, key=scores.__getitem__, reverse=True)[:most]:
         score = scores[key]
-        total[key] = get(key, 0.0) + score
+        total[key] += score
         lent = near * score
-        total[key - 1], total[key + 1] = get(key - 1, 0.0) + lent, get(key + 1, 0.0) + lent
+        total[key - 1] += lent
+        total[key + 1] += lent
         lent = far * score
-        total[key - 2], total[key + 2] = get(key - 2, 0.0) + lent, get(key + 2, 0.0) + lent
+        total[key - 2] += lent
+        total[key + 2] += lent
     return total
 
 

@@ -7,8 +7,8 @@ tier and type (see `items/fulltext.py`). Then a few hundred candidates are ranke
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -43,12 +43,15 @@ from hermes_memory_store.find.ranking import (
     ENOUGH,
     LIKELY,
     Candidate,
+    TermPostings,
+    add_near_postings,
     best_keys,
     inverse_document_frequency,
     rank_exact,
     rank_question,
     rank_some,
     spread_scores,
+    sum_scores,
     text_terms,
 )
 from hermes_memory_store.find.text_scan import Within, scan_facts
@@ -99,20 +102,6 @@ HITS_CHECKED = (
     "SELECT rowid FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ?"
     " AND EXISTS (SELECT 1 FROM facts f WHERE f.id = facts_text.rowid AND {}) ORDER BY rowid DESC LIMIT ?"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TermPostings:
-    """The facts that contain one word."""
-
-    keys: list[int]
-    cut: bool
-    """Whether there are more than these."""
-    share: float
-    """About which part of all facts has it."""
-    rarity: float
-    near: Mapping[int, float] = field(default_factory=dict)
-    """What only synonyms of the word, or a word that was meant by it, contribute: a weight for each fact."""
 
 
 class Search:
@@ -407,11 +396,7 @@ class Search:
             near = self._postings(look, expression, within, NEAR_POSTINGS)
             if near.keys and not own.keys:
                 look.meant[word.text] = word.near_terms
-            if own.keys and own.rarity > 0:
-                word.scale_near(min(1.0, near.rarity / own.rarity))
-            rarity = own.rarity if own.keys else near.rarity
-            weights = dict.fromkeys(set(near.keys).difference(own.keys), rarity * word.near_fit)
-            postings[at] = replace(own, rarity=rarity, near=weights, cut=own.cut or near.cut)
+            postings[at] = add_near_postings(word, own, near)
 
     def _count_walked(self, hits: Sequence[int], within: Within) -> int:
         """Count the ids passed to collect these hits, newest first in each range."""
@@ -494,17 +479,6 @@ class Search:
         if len(ranges) > SEPARATE_THEMES:
             return [(min(low for low, _ in ranges), max(high for _, high in ranges))]
         return ranges
-
-
-def sum_scores(postings: Sequence[TermPostings]) -> dict[int, float]:
-    """Sum the scores of the words of each fact."""
-    scores: dict[int, float] = {}
-    for hits in postings:
-        for key in hits.keys:
-            scores[key] = scores.get(key, 0.0) + hits.rarity
-        for key, weight in hits.near.items():
-            scores[key] = scores.get(key, 0.0) + weight
-    return scores
 
 
 def any_facet(facets: Any) -> str:
