@@ -39,7 +39,7 @@ SATURATION, LENGTH = 1.2, 0.4
 LIKELY = 4
 """Of so many for each that is ranked it is looked at what they lend their neighbours."""
 
-RARER = 0.0
+RARER = 0.5
 """Of a question's words, those are looked for first whose rarity is at least this share of the highest."""
 
 ENOUGH = 30
