@@ -172,8 +172,7 @@ class Db:
         """Return which of these facts are not what the journal says was written: no model may be given them."""
 
         def load(some: list[int]) -> dict[int, bool]:
-            altered = find_altered_facts(self.rows, some)
-            return {key: key in altered for key in some}
+            return dict.fromkeys(some, False) | dict.fromkeys(find_altered_facts(self.rows, some), True)
 
         return {key for key, is_altered in self.load_kept("altered", keys, load).items() if is_altered}
 

@@ -82,9 +82,9 @@ class RecallQuestion:
     nearest: Nearest | None
     limit: int
     """Of each kind and theme, 1 to 1,000."""
-    scope: str | None
-    session: str | None
-    for_agents: bool
+    scope: str | None = None
+    session: str | None = None
+    for_agents: bool = True
 
 
 @dataclass(frozen=True, slots=True)

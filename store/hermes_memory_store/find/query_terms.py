@@ -235,15 +235,15 @@ def add_compound_parts(look: QueryTerms, vocabulary: Vocabulary) -> None:
 
 def add_synonyms(look: QueryTerms) -> None:
     """Also look for what the words of a question may be called otherwise, each fitting less than the word itself."""
-    if not look.languages:
-        look.words = copy_words(read_synonyms(*look.query))
-    else:
+    if look.languages:
         add_synonyms_of_forms(look)
+    else:
+        look.words = copy_words(read_synonyms(*look.query))
 
 
 @lru_cache(maxsize=64)
-def read_synonyms(words: tuple[str, ...], phrases: tuple[str, ...], excluded: tuple[str, ...]) -> QueryTerms:
-    look = to_query_terms(words, phrases, excluded)
+def read_synonyms(*query: tuple[str, ...]) -> QueryTerms:
+    look = to_query_terms(*query)
     add_synonyms_of_forms(look)
     return look
 
@@ -325,15 +325,9 @@ def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
         return
     for term in vocabulary.correct(word.text):
         word.add((term,), MEANT)
-    for term in correct_member(word.text):
+    for term in find_corrections(word.text, members_beginning_with, known_members):
         for synonym, fit in find_synonyms((term,)).items():
             word.add(synonym, fit * MEANT)
-
-
-@lru_cache(maxsize=1024)
-def correct_member(text: str) -> list[str]:
-    """Return the members of the table of synonyms that were probably meant by a word."""
-    return find_corrections(text, members_beginning_with, known_members)
 
 
 def may_be_mistyped(word: QueryTerm) -> bool:

@@ -18,7 +18,6 @@ from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.asked_measures import find_asked_measure
 from hermes_memory_store.language.stop_words import is_common_term, is_stop_word
 from hermes_memory_store.language.synonyms import SAME
-from hermes_memory_store.language.typos import find_corrections
 
 COMMON, COMMON_OF_TASK, IN_TARGET = 0.4, 0.2, 0.5
 """What a common word counts of a rare one, in a question or look-up and in a sentence that asks nothing; how much more a word
@@ -70,9 +69,6 @@ class TextTerms(Vocabulary):
 
     def among(self, terms: Collection[str]) -> list[str]:
         return [term for term in terms if term in self.terms]
-
-    def correct(self, word: str) -> list[str]:
-        return find_corrections(word, self.walk, self.among)
 
 
 def has_enough(

@@ -53,8 +53,8 @@ SESSION_SHARE, SESSION_LENGTH = 0.4, 0.75
 """How much of the best score the session that fits a question best lends to its turns, others in proportion; and BM25's b for
 sessions."""
 
-ANSWERED, ASKING = 0.6, 0.3
-"""How much more of its score what asks lends to what was said next, its answer; and how much less it is worth itself."""
+ANSWERED = 0.6
+"""How much more of its score what asks lends to what was said next, its answer."""
 
 SPEAKER_BONUS = 0.35
 """How much more it is worth that a turn was said by someone whom the question names."""
@@ -88,10 +88,6 @@ class Candidate:
     fit: float = EXACT
     """How well its content fits the words: `BEGINNING` when only longer words are known to."""
     score: float = 0.0
-
-    def tokenize(self) -> None:
-        if not self.in_content:
-            self.in_target, self.in_content = text_terms(self.target), text_terms(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +175,8 @@ def rank_question(
     if not candidates:
         return []
     for candidate in candidates:
-        candidate.tokenize()
+        candidate.in_target = candidate.in_target or text_terms(candidate.target)
+        candidate.in_content = candidate.in_content or text_terms(candidate.content)
     average = max(1.0, sum(len(candidate.in_content) for candidate in candidates) / len(candidates))
     fits = TermMatches(look.words)
     scores = {candidate.id: bm25_score(candidate, fits, rarity, average) for candidate in candidates}
@@ -250,7 +247,7 @@ def bm25_score(candidate: Candidate, fits: TermMatches, rarity: Sequence[float],
 def add_neighbour_scores(scores: Mapping[int, float], among: Sequence[Candidate]) -> dict[int, float]:
     """Add the scores lent by facts written just before and after in the same scope, more where those are questions."""
     by_id = {candidate.id: candidate for candidate in among}
-    total = {key: score * (1.0 - ASKING * by_id[key].asks) for key, score in scores.items()}
+    total = {**scores}
     for distance, share in NEIGHBOUR_SHARE.items():
         for key, score in scores.items():
             later = by_id.get(key + distance)
@@ -318,22 +315,17 @@ def add_near_postings(word: QueryTerm, own: TermPostings, near: TermPostings) ->
     return replace(own, rarity=rarity, near=weights, cut=own.cut or near.cut)
 
 
-def spread_scores(scores: Mapping[int, float], most: int | None = None) -> dict[int, float]:
-    """Return these scores with what neighbours by number lend, before their text is known, and what is lent to other keys.
-
-    :param most: lend only the best by themselves; else all
-    """
+def spread_scores(scores: Mapping[int, float], most: int) -> dict[int, float]:
+    """Return the scores of the `most` best, with what these lend to their neighbours by number, before their text is known."""
     near, far = NEIGHBOUR_SHARE.values()
     total: defaultdict[int, float] = defaultdict(float)
-    for key in scores if most is None else sorted(scores, key=scores.__getitem__, reverse=True)[:most]:
+    for key in sorted(scores, key=scores.__getitem__, reverse=True)[:most]:
         score = scores[key]
         total[key] += score
-        lent = near * score
-        total[key - 1] += lent
-        total[key + 1] += lent
-        lent = far * score
-        total[key - 2] += lent
-        total[key + 2] += lent
+        total[key - 1] += near * score
+        total[key + 1] += near * score
+        total[key - 2] += far * score
+        total[key + 2] += far * score
     return total
 
 

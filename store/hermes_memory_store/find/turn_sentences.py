@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection
-from functools import lru_cache
 
 from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.language.tokenizer import is_unspaced
@@ -64,7 +63,8 @@ def find_best_sentences(
     whole = " ".join(text.split())
     if len(whole) <= MOST_GIVEN_CHARS and count(whole) <= most:
         return whole
-    sentences, terms = split_sentences(text), frozenset(question_terms)
+    sentences = [" ".join(sentence.split()) for sentence in SENTENCE_ENDS.split(text) if sentence.strip()]
+    terms = frozenset(question_terms)
     best = max(
         range(len(sentences)), key=lambda at: (len(terms.intersection(text_terms(sentences[at]))), len(sentences[at]))
     )
@@ -82,11 +82,6 @@ def find_best_sentences(
             break
         (first, last), line = wider, longer
     return line if len(line) <= MOST_GIVEN_CHARS else cut_around(line, terms)
-
-
-@lru_cache(maxsize=1024)
-def split_sentences(text: str) -> list[str]:
-    return [" ".join(sentence.split()) for sentence in SENTENCE_ENDS.split(text) if sentence.strip()]
 
 
 def join_sentences(sentences: list[str]) -> str:

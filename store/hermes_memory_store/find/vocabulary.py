@@ -21,8 +21,6 @@ LAST = "\U0010ffff"
 
 WALK = "SELECT term FROM {words} WHERE term >= ? AND term < ? ORDER BY term LIMIT ?"
 
-HAS_TERM = "SELECT 1 FROM {index} WHERE {index} MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1"
-
 HAVE_TERMS = (
     "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM {index} WHERE {index} MATCH '\"' || value || '\"'"
     " AND rowid BETWEEN ? AND ? LIMIT 1)"
@@ -37,11 +35,11 @@ class Vocabulary:
         self._db = db
         self._ranges = ranges
         names = {"index": index, "words": index.replace("_text", "_words")}
-        self._walk, self._has, self._have = (sql.format(**names) for sql in (WALK, HAS_TERM, HAVE_TERMS))
+        self._walk, self._have = WALK.format(**names), HAVE_TERMS.format(**names)
 
     def beginning_with(self, start: str, most: int) -> list[str]:
         """Return terms that begin with these characters, the first `most` in alphabetical order."""
-        return list(islice(filter(self.has, self.walk(start)), most))
+        return list(islice((term for term in self.walk(start) if self.among([term])), most))
 
     def walk(self, start: str) -> Iterator[str]:
         """Yield the terms that begin with these characters, of other themes too, in alphabetical order, bounded."""
@@ -59,16 +57,9 @@ class Vocabulary:
         ask = self._db.kept_rows()
         return [span for span in spans if not ask(self._walk, (*span, 1))]
 
-    def has(self, term: str) -> bool:
-        return any(self._db.kept_rows()(self._has, (f'"{term}"', low, high)) for low, high in self._ranges)
-
     def correct(self, word: str) -> list[str]:
         """Return the terms that were probably meant by a word that it does not have."""
-
-        def load(words: list[str]) -> dict[str, list[str]]:
-            return {word: find_corrections(word, self.walk, self.among) for word in words}
-
-        return self._db.load_kept(f"corrections of {self._has} {self._ranges}", [word], load)[word]
+        return find_corrections(word, self.walk, self.among)
 
     def among(self, terms: Collection[str]) -> list[str]:
         """Return those of these terms that stand within the ranges, in their order."""

@@ -379,11 +379,8 @@ def type_rank_sql() -> str:
 
 def load_facts(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
     def load(missing: list[int]) -> dict[int, Fact]:
-        facts: dict[int, Fact] = {}
-        for some in in_chunks(missing):
-            rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
-            facts |= {fact.id: fact for fact in to_facts(names, rows)}
-        return facts
+        sql = f"{FACTS_WITH_READS} WHERE f.id IN (SELECT value FROM json_each(?))"
+        return {fact.id: fact for fact in to_facts(names, db.rows(sql, (json.dumps(missing),)))}
 
     return [*db.load_kept("facts", keys, load).values()]
 

@@ -66,6 +66,7 @@ def find_corrections(
     return among(list(dict.fromkeys(mend_head(stem))))[:MOST]
 
 
+@lru_cache(maxsize=4096)
 def count_errors(word: str, term: str, most: int) -> int:
     """Return how many errors lead from a term of an index, which is a stem, to a word; more than `most` where too many."""
     place, shorter = 0, min(len(word), len(term))
