@@ -112,7 +112,7 @@ def propose_agreement(entry: HostEntry) -> tuple[str, str]:
 def replace_once(text: str, value: str, other: str) -> str | None:
     """Return a text with another value; None where the value stands in it never, or more than once."""
     pattern = re.compile(rf"(?<![\w.]){re.escape(value)}(?!\w)".replace(r"\ ", r"\s?"), re.IGNORECASE)
-    is_single = len(pattern.findall(text)) == 1 and not other.startswith("never")
+    is_single = len(pattern.findall(text)) == 1 and not other.startswith(("never", "always"))
     return pattern.sub(lambda _: other, text) if is_single else None
 
 

@@ -91,6 +91,11 @@ async def test_an_entry_that_contradicts_a_fact_takes_its_value_or_gives_it_its_
         await until(pilot, lambda: facts_of(path)["db.port"].content == "5433 on localhost")
         await pilot.press("u")
         await until(pilot, lambda: facts_of(path)["db.port"].content == "5432 on localhost")
+        fill(path, "C[pnpm]: never use pnpm, ask first")
+        await to_row(pilot, "Use pnpm")
+        await until(pilot, lambda: "never ≠ always" in beside(pilot))
+        await pilot.press("full_stop")
+        await until_shown(pilot, "+ Use pnpm")
 
 
 async def test_a_file_that_another_program_writes_is_followed_and_never_overwritten(path: Path, project: Path) -> None:
