@@ -17,16 +17,9 @@ MOST_HELD, NEAR, SHORTEST_NAME = 6, 4, 3
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 ADDRESS = re.compile(r"https?://[^\s\"'`<>()\[\],;|]+", re.IGNORECASE)
 MEASURES = (
-    r"ms|milliseconds?|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|weeks?|months?|years?",
-    "[kmg]i?b?",
-    "%",
-    "char(?:acter)?s?|columns?",
-    "spaces?|tabs?",
-    "lines?",
-    "req(?:uest)?s?",
-    "workers?|threads?|replicas?",
-    "reviewers?|approvals?",
-    "times|attempts?|retries",
+    *(r"ms|milliseconds?|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|weeks?|months?|years?", "[kmg]i?b?", "%"),
+    *("char(?:acter)?s?|columns?", "spaces?|tabs?", "lines?", "req(?:uest)?s?", "workers?|threads?|replicas?"),
+    *("reviewers?|approvals?", "times|attempts?|retries"),
 )
 """Units, those that count the same in a row."""
 NUMBER = re.compile(rf"(?<![\w.])v?(\d[\d_]*(?:\.\d+)*)(?= ?({'|'.join(MEASURES)})?(?!\w))", re.IGNORECASE)
@@ -37,17 +30,9 @@ ENDING = re.compile(r"[\"'`]? *(?:[,;)\]}#/]|$)|[\"'`]? +-{0,2}[^\W\d]")
 COMPUTED = re.compile(r"[\w./@+-]*[\"']?[(\[{.]|[\w.]*\)")
 """What follows a name that is a call, a variable's member or the like: what its value is does not stand there."""
 
-SWITCHES = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "enabled": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "disabled": False,
-}
 OPPOSITES = {"true": "false", "yes": "no", "on": "off", "enabled": "disabled"}
+SWITCHES = dict.fromkeys(OPPOSITES, True) | dict.fromkeys(OPPOSITES.values(), False)
+OPPOSITES |= {off: on for on, off in OPPOSITES.items()}
 SWITCHED = re.compile(r"(?:^|\b(?:is|are|be|turned|switched|stays?|=|:)\s+)(?:on|yes|no)\b", re.IGNORECASE)
 """Before or as these words a switch is meant: elsewhere they are prepositions and the like."""
 
@@ -65,40 +50,13 @@ FILLING = frozenset({"alway", "chang", "hand", "here", "in", "keep", "never", "p
 MOST_PLAIN = 5
 
 WORD, STEM = re.compile(r"[^\W\d_]{2,}|\d+"), 5
-CODE = (
-    ".py",
-    ".js",
-    ".ts",
-    ".tsx",
-    ".jsx",
-    ".mjs",
-    ".go",
-    ".rs",
-    ".java",
-    ".rb",
-    ".c",
-    ".cpp",
-    ".cs",
-    ".kt",
-    ".php",
-    ".swift",
-)
+CODE = re.compile(r"\.(?:py|[jt]sx?|mjs|go|rs|java|rb|c|cpp|cs|kt|php|swift)$")
 """Files in which a name without quotes is a variable."""
 
-SCALES = {
-    "ms": 0.001,
-    "mi": 60,
-    "mo": 2_592_000,
-    "m": 60,
-    "h": 3600,
-    "d": 86_400,
-    "w": 604_800,
-    "k": 1 << 10,
-    "mb": 1 << 20,
-    "mib": 1 << 20,
-    "g": 1 << 30,
-}
-RATIOS = frozenset({60, 1_000, 1_024, 3_600, 60_000, 86_400, 1_000_000, 1 << 20})
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+SCALES = {"ms": 0.001, "mi": MINUTE, "mo": 30 * DAY, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+SCALES |= {"k": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "g": 1 << 30}
+RATIOS = frozenset({MINUTE, 1_000, 1_024, HOUR, 60_000, DAY, 1_000_000, 1 << 20})
 
 
 class FactWords(NamedTuple):
@@ -122,8 +80,7 @@ class OtherValue(NamedTuple):
         """Return a fact's content with the other value; a switch in the words of the fact."""
         theirs = self.theirs
         if self.ours.casefold() in SWITCHES:
-            pairs = OPPOSITES | {value: key for key, value in OPPOSITES.items()}
-            theirs = pairs[self.ours.casefold()]
+            theirs = OPPOSITES[self.ours.casefold()]
         return re.sub(rf"(?<!\w){re.escape(self.ours)}(?!\w)", lambda _: theirs, content, count=1)
 
 
@@ -332,6 +289,6 @@ def is_other(ours: Value, theirs: Placed, own: Sequence[Value], path: str) -> bo
     if ours.kind != "name":
         return True
     rest, is_quoted = line[value.end :], line[: value.start].endswith(("'", '"', "`"))
-    if not is_name_assigned(value, line, set(), set()) or (path.endswith(CODE) and not is_quoted):
+    if not is_name_assigned(value, line, set(), set()) or (CODE.search(path) and not is_quoted):
         return False
     return not COMPUTED.match(rest) and ours.norm not in line.casefold()
