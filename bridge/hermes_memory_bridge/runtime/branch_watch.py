@@ -175,13 +175,14 @@ def find_followed_facts(store: Store, seen: ProjectSighting, common: str) -> lis
     project, default = store.branch_states.find_project(common), find_default_branch(Repository(common, common, common))
     if project is None or seen.branch is None:
         return []
-    facts = store.citations.list_project_facts(project)
-    facts = [fact for fact in facts if seen.branch in (default or seen.branch, fact.origin.branch)]
-    with store.attribute(
-        replace(UNKNOWN_ORIGIN, project=store.projects.find(seen), branch=seen.branch, commit=seen.commit)
-    ):
-        marks = [store.branch_labels.find_marks(fact.theme, [fact.origin]) for fact in facts]
-    return [fact for fact, found in zip(facts, marks, strict=True) if not found]
+    reader = replace(UNKNOWN_ORIGIN, project=store.projects.find(seen), branch=seen.branch, commit=seen.commit)
+    with store.attribute(reader):
+        return [
+            fact
+            for fact in store.citations.list_project_facts(project)
+            if seen.branch in (default or seen.branch, fact.origin.branch)
+            and not store.branch_labels.find_marks(fact.theme, [fact.origin])
+        ]
 
 
 def find_open_branches(store: Store, common: str, branches: list[str]) -> OpenBranches | None:

@@ -141,13 +141,12 @@ def cite_written(connection: Connection, fact: Fact, names: tuple[str, ...], act
 def propose_line(connection: Connection, session: Session, fact: Fact) -> list[str]:
     """Propose the line of a file that says a fact, of those that its session read or edited last, where that is kept."""
     store, root = connection.store, connection.store.names.origins.current().root
-    actions = list_actions(store.db, session, MOST_ACTIONS) if root is not None else []
-    paths = dict.fromkeys(action.what for action in actions if action.kind != "run")
+    paths = [action.what for action in list_actions(store.db, session, MOST_ACTIONS) if action.kind != "run"]
     if root is None or not paths:
         return []
     from hermes_memory_store.relief.tidying import find_line_seen  # here: few stores keep actions
 
-    place = find_line_seen(fact, root, paths)
+    place = find_line_seen(fact, root, dict.fromkeys(paths))
     return [f"{place} says so; if it rests on that, write it again with cites: {json.dumps([place])}"] if place else []
 
 

@@ -129,11 +129,8 @@ class Citation:
     def to_words(self) -> dict[str, Any]:
         """Return it for JSON, without what is empty."""
         words: dict[str, Any] = {self.kind: self.label if self.kind == "lines" else self.what}
-        words |= (
-            {"digest": self.digest, "in": self.symbol, "marks": list(self.marks), "of": self.file_lines}
-            if self.digest
-            else {}
-        )
+        place = {"digest": self.digest, "in": self.symbol, "marks": list(self.marks), "of": self.file_lines}
+        words |= place if self.digest else {}
         words |= {"says": [list(value) for value in self.values]} if self.values else {}
         words |= {"disputed": True} if self.is_disputed else {}
         words |= {"at": self.commit} if self.commit else {}
@@ -212,13 +209,8 @@ def is_portable_citing(text: Any) -> bool:
 def walk_texts(document: Any) -> Iterator[str]:
     if isinstance(document, str):
         yield document
-    for part in (
-        [*document, *document.values()]
-        if isinstance(document, dict)
-        else document
-        if isinstance(document, list)
-        else ()
-    ):
+    parts = [*document, *document.values()] if isinstance(document, dict) else document
+    for part in parts if isinstance(parts, list) else ():
         yield from walk_texts(part)
 
 
@@ -250,22 +242,10 @@ def parse_citation(words: Any) -> Citation | None:
         return None
     last, digest, symbol = int(match[3] or first), find_text("digest"), find_text("in")
     cited_at = words.get("on")
-    is_time = isinstance(cited_at, int) and 0 <= cited_at < LATEST
-    at = cited_at if is_time else 0
-    return Citation(
-        kind,
-        match[1],
-        first,
-        last,
-        digest,
-        symbol,
-        numbers,
-        parse_values(words),
-        parse_count(words),
-        find_text("at"),
-        at,
-        is_disputed=words.get("disputed") is True,
-    )
+    at = cited_at if isinstance(cited_at, int) and 0 <= cited_at < LATEST else 0
+    values, count, commit = parse_values(words), parse_count(words), find_text("at")
+    place, is_disputed = (match[1], first, last, digest, symbol, numbers), words.get("disputed") is True
+    return Citation(kind, *place, values, count, commit, at, is_disputed=is_disputed)
 
 
 def parse_count(words: dict[str, Any]) -> int:

@@ -361,9 +361,7 @@ class CitationChecker:
 
     def cite_moved(self, citation: Citation, fact: FactWords) -> Citation | None:
         """Cite lines in the file that they were moved to, where the commit of the working tree has them there alone."""
-        check = (
-            CitationCheck(citation, CitationState.UNKNOWN) if citation.kind != "lines" else self.check(citation, fact)
-        )
+        check = self.check(citation, fact)
         is_elsewhere = check.state is CitationState.MOVED and check.note
         if not is_elsewhere or self._repository is None or self._has_lines(citation, citation.what, self._head):
             return None
@@ -406,8 +404,9 @@ def find_moves(root: str, facts: Iterable[Fact]) -> Moves:
     with CitationChecker(repository_at(root)) as checker:
         for fact in facts:
             words = FactWords(fact.target, fact.content)
-            pairs = ((citation, checker.cite_moved(citation, words)) for citation in parse_citations(fact.cites))
-            moves |= {fact.uid: moved} if (moved := {former: there for former, there in pairs if there}) else {}
+            cited = [citation for citation in parse_citations(fact.cites) if citation.kind == "lines"]
+            moved = {citation: there for citation in cited if (there := checker.cite_moved(citation, words))}
+            moves |= {fact.uid: moved} if moved else {}
     return moves
 
 

@@ -80,7 +80,7 @@ async def test_what_a_fact_cites_is_seen_added_and_taken_away(tmp_path: Path) ->
             "db.toml": "'db.toml' names no lines; say PATH:12-20",
             "db.toml:2, ../x:1": "not in the repository",
             "db.toml:9": "has 3 lines, none of number 9",
-            "link.toml:1": "symbolic link",
+            "link.toml:1": "it is a link",
             ", ".join(f"db.toml:{first}-{last}" for first in (1, 2, 3) for last in (3, 2, 1)): "comes before the last",
         }.items():
             field.value = typed
@@ -94,6 +94,8 @@ async def test_what_a_fact_cites_is_seen_added_and_taken_away(tmp_path: Path) ->
         assert [one.content for one in shown_facts(pilot)] == ["5432, always"]
         editor = await editing(pilot)
         editor.query_one("#editor-cites", Input).value = " "
+        await pilot.press("escape")
+        await until_shown(pilot, "Not saved: ctrl+s saves what the fact cites, esc drops it")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: cited() == ["commit abcdef1"])
         await pilot.press("u")

@@ -328,6 +328,12 @@ class FactEditor(Editor):
             return
         super().action_save()
 
+    def action_leave(self) -> None:
+        if self.cites is not None and not self._refused:
+            self.show_refusal("ctrl+s saves what the fact cites, esc drops it")
+        else:
+            super().action_leave()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "take_theirs" or self._theirs is not None
 
