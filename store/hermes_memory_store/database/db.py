@@ -50,7 +50,7 @@ RETRY_S = 0.008
 BUSY_DELAYS = Backoff(RETRY_S, RETRY_S, jitter=15 / 16)
 """From 0.5 ms to `RETRY_S`, not growing: the lock is taken by whoever asks first, and a long pause would starve a writer."""
 
-MOST_KEPT, MOST_KINDS = 1_024, 16
+MOST_KEPT, MOST_KINDS = 4_096, 16
 """Statements, and items of each kind, whose rows are kept while the store does not change; kinds of items."""
 
 CACHE_KIB = 8_000
@@ -156,7 +156,7 @@ class Db:
                 self._kept_items.clear()
             items = self._kept_items.setdefault(what, {})
             if missing := [key for key in keys if key not in items]:
-                if len(items) > 4 * MOST_KEPT:
+                if len(items) > MOST_KEPT:
                     items.clear()
                     missing = [*keys]
                 items.update(load(missing))
