@@ -149,16 +149,15 @@ class Db:
     def load_kept(self, what: str, keys: Sequence[K], load: Callable[[list[K]], Mapping[K, T]]) -> dict[K, T]:
         """Return what `load` reads of these keys, each of which it is asked for only once while the store does not change."""
         with self.lock:
-            if self.transaction:
-                return {**load([*keys])}
-            self._notice_changes()
-            if len(self._kept_items) > MOST_KINDS:
-                self._kept_items.clear()
-            items = self._kept_items.setdefault(what, {})
+            items: dict[K, T] = {}
+            if not self.transaction:
+                self._notice_changes()
+                if len(self._kept_items) > MOST_KINDS:
+                    self._kept_items.clear()
+                items = self._kept_items.setdefault(what, items)
+            if len(items) > MOST_KEPT:
+                items.clear()
             if missing := [key for key in keys if key not in items]:
-                if len(items) > MOST_KEPT:
-                    items.clear()
-                    missing = [*keys]
                 items.update(load(missing))
             return {key: items[key] for key in keys if key in items}
 
