@@ -11,6 +11,7 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, TEXT, TEXTS, tool
 from hermes_memory_store.errors import ArgumentError, InputError, MemoryFull, NotationError, SourceRefused, StoreError
+from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.intake.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.items.action_rows import list_actions
 from hermes_memory_store.model import Actor, ChangeResult, Fact, Origin, Relief, Session, Suspicion, WriteResult
@@ -147,7 +148,8 @@ def propose_line(connection: Connection, session: Session, fact: Fact) -> list[s
     from hermes_memory_store.relief.tidying import find_line_seen  # here: few stores keep actions
 
     place = find_line_seen(fact, root, dict.fromkeys(paths))
-    return [f"{place} says so; if it rests on that, write it again with cites: {json.dumps([place])}"] if place else []
+    words = f"a line seen says so; if it rests on that, write it again with cites: {json.dumps([place])}"
+    return [words] if place and to_given_name(place) == place else []
 
 
 def format_masked(connection: Connection, result: WriteResult | ChangeResult) -> list[str]:
