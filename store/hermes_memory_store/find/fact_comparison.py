@@ -51,7 +51,7 @@ NAMED = re.compile(r"(?<!\S)[\w~-]*[./][\w./-]*\w|--?[a-z][\w-]*")
 
 MOST_COMPARED, REJECTED_WITHIN, SHORT, NEAR, PLAIN = 24, 5, 12, 5, 6
 """Facts that an entry is compared with, rare words before common ones; words before a name among which one that rejects it
-stands; words of a sentence that is compared as a whole; words around a number among which one of its target stands; and words of
+stands; words of a content of which any name is compared; words around a number among which one of its target stands; and words of
 a content of which any number is compared."""
 
 MARKUP = re.compile(r"\[([^\]\n]*)\]\([^)\n]*\)|<?https?://[^\s>]+>?|<[/!]?[a-z][^>\n]*>|\*\*", re.IGNORECASE)
@@ -68,12 +68,9 @@ REJECTING = re.compile(
     re.IGNORECASE,
 )
 SCOPES = re.compile(
-    r"\b(?:tests?|testing|ci|local(?:ly)?|dev(?:elopment)?|prod(?:uction)?|staging|docs?|legacy|front-?end|back-?end|mobile|web|"
-    r"admin|scripts?|examples?|demo|windows|linux|macos|ios|android|python|node|java|rust)\b",
-    re.IGNORECASE,
+    r"\b(test|dev(?=\b|elopment)|prod(?=\b|uction)|staging|legacy|mobile|windows|macos|linux|docs)", re.IGNORECASE
 )
-FOLDED_SCOPES = {"test": "test", "dev": "dev", "local": "dev", "prod": "prod"}
-"""Beginnings of scopes that are written in several ways, and what each means."""
+"""Beginnings of words that say of what something holds."""
 
 SAYS = re.compile(
     r"\s*(?:[:=→]|\b(?:is|are|uses?|at|runs? (?:on|in)|lives? (?:on|in|at)|go(?:es)? (?:to|through)|"
@@ -244,8 +241,8 @@ def compare_entry(fact: Fact, text: str, headings: Sequence[str] = ()) -> Compar
     sentences = split_entry_sentences(text)
     if any(says_same(fact, sentence, place) for sentence in [*sentences, " ".join(sentences)]):
         return Comparison(fact, "same")
-    for clause in (clause for sentence in sentences for clause in split_clauses(sentence)):
-        reason = find_opposite(fact, clause, place, text)
+    for sentence in sentences:
+        reason = find_opposite(fact, sentence, place, text)
         if reason is not None:
             return Comparison(fact, "opposite", reason)
     return None
@@ -258,13 +255,6 @@ def split_entry_sentences(text: str) -> list[str]:
         cells = [cell.strip() for cell in plain.strip("|").split("|")]
         plain = ": ".join(cells) if len(cells) == 2 else "; ".join(cells)
     return [sentence.strip(" .") for sentence in SENTENCE_ENDS.split(plain) if sentence.strip(" .")]
-
-
-def split_clauses(sentence: str) -> list[str]:
-    """Return the clauses of a long sentence: what it says of one thing need not be of another that it names."""
-    if len(sentence.split()) <= SHORT:
-        return [sentence]
-    return [clause.strip() for clause in re.split(r"[,;:()]\s+|\s[(]|[)]", sentence) if clause.strip()]
 
 
 def says_same(fact: Fact, sentence: str, place: str) -> bool:
@@ -311,7 +301,11 @@ def find_number_values(text: str) -> list[Value]:
 
 def find_opposite(fact: Fact, sentence: str, place: str, text: str) -> str | None:
     """Return the two values by which a sentence contradicts a fact; None where it does not, for certain."""
-    if is_of_other_scope(fact, sentence, place):
+    own, others = (
+        {*SCOPES.findall(text.casefold())}
+        for text in (f"{fact.target.replace('.', ' ')} {fact.content} {place}", sentence)
+    )
+    if others - own:
         return None
     return (
         find_other_choice(fact, sentence, place)
@@ -320,21 +314,6 @@ def find_opposite(fact: Fact, sentence: str, place: str, text: str) -> str | Non
         or find_framed_name(fact, sentence, place)
         or find_reversal(fact, sentence, place, text)
     )
-
-
-def is_of_other_scope(fact: Fact, sentence: str, place: str) -> bool:
-    """Check whether both say of what they hold, tests or production for example, and of different things."""
-
-    def scopes(text: str) -> set[str]:
-        names = {match.casefold() for match in SCOPES.findall(text)}
-        return {
-            next((scope for start, scope in FOLDED_SCOPES.items() if name.startswith(start)), name) for name in names
-        }
-
-    for group, name, _ in find_choices(sentence):
-        sentence = load_alternatives()[group][1][name].sub(" ", sentence)
-    mine, theirs = scopes(f"{fact.target.replace('.', ' ')} {fact.content}"), scopes(sentence)
-    return bool(theirs - mine - scopes(place)) if not mine else not (mine & (theirs | scopes(place))) and bool(theirs)
 
 
 def find_other_choice(fact: Fact, sentence: str, place: str) -> str | None:
