@@ -668,10 +668,8 @@ class Turns:
                     word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
             ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
             if look.question:
-                sessions = sorted({candidate.scope_id for candidate in ranked if candidate.scope_id})
-                stretches = {
-                    key: tuple(ends) for key, *ends in self._db.kept_rows()(STRETCHES, (json.dumps(sessions),))
-                }
+                sessions = {candidate.scope_id for candidate in ranked if candidate.scope_id}
+                stretches = self._db.load_kept("stretches", sorted(sessions), self._load_stretches)
                 ranked = add_session_scores(ranked, [hits.keys[::-1] for hits in postings if not hits.cut], stretches)
             matched = max(scores.get(candidate.id, 0.0) for candidate in ranked) / (sum(rarities) or 1.0)
             scored = [(candidate.id, candidate.score) for candidate in ranked[:best]]
@@ -736,6 +734,10 @@ class Turns:
 
     def _rows(self, keys: Sequence[int]) -> Collection[tuple[Any, ...]]:
         return self._db.load_kept("turn rows", keys, self._load_rows).values()
+
+    def _load_stretches(self, sessions: Sequence[int]) -> dict[int, tuple[int, int]]:
+        rows = self._db.rows(STRETCHES, (json.dumps(list(sessions)),))
+        return {key: (first, last) for key, first, last in rows}
 
     def _load_rows(self, keys: Sequence[int]) -> dict[int, tuple[Any, ...]]:
         rows = self._db.rows(f"{ROWS} WHERE t.id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
