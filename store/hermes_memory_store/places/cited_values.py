@@ -53,10 +53,8 @@ WORD, STEM = re.compile(r"[^\W\d_]{2,}|\d+"), 5
 CODE = re.compile(r"\.(?:py|[jt]sx?|mjs|go|rs|java|rb|c|cpp|cs|kt|php|swift)$")
 """Files in which a name without quotes is a variable."""
 
-MINUTE, HOUR, DAY = 60, 3_600, 86_400
-SCALES = {"ms": 0.001, "mi": MINUTE, "mo": 30 * DAY, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+SCALES = {"ms": 0.001, "mi": 60, "mo": 2_592_000, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 SCALES |= {"k": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "g": 1 << 30}
-RATIOS = frozenset({MINUTE, 1_000, 1_024, HOUR, 60_000, DAY, 1_000_000, 1 << 20})
 
 
 class FactWords(NamedTuple):
@@ -204,11 +202,9 @@ def find_replaced_value(
         if ours is None:
             continue
         theirs = find_marked(ours, mark, region) or find_marked(ours, mark, lines, is_only=True)
-        if theirs is None and ours.kind != "name":
-            theirs = find_only(ours, fact, region)
         if theirs is not None and is_other(ours, theirs, own, path):
             return OtherValue(ours.text, theirs[0].text)
-    return None
+    return find_stated_value(fact, path, region)
 
 
 def find_stated_value(fact: FactWords, path: str, region: Sequence[str]) -> OtherValue | None:
@@ -261,24 +257,6 @@ def find_marked(ours: Value, mark: int, lines: Sequence[str], *, is_only: bool =
         if value.kind == ours.kind and zlib.crc32(before(line, value)) == mark
     ]
     return marked[0] if marked and (not is_only or len(marked) == 1) else None
-
-
-def find_only(ours: Value, fact: FactWords, region: Sequence[str]) -> Placed | None:
-    """Return the only value of its kind in lines that speak of the same."""
-    placed = [(value, line) for line in region for value in find_values(line) if value.kind == ours.kind]
-    if any(is_same_value(ours, value) for value, _ in placed) or len({value.norm for value, _ in placed}) != 1:
-        return None
-    value, line = placed[0]
-    shared = find_line_terms(" ".join(fact)) & find_line_terms(line)
-    is_scaled = ours.kind == "number" and is_ratio(ours.norm, value.norm)
-    return placed[0] if shared and not is_scaled else None
-
-
-def is_ratio(one: str, other: str) -> bool:
-    if one.count(".") > 1 or other.count(".") > 1:
-        return False
-    low, high = sorted((float(one), float(other)))
-    return low > 0 and high / low in RATIOS
 
 
 def is_other(ours: Value, theirs: Placed, own: Sequence[Value], path: str) -> bool:
