@@ -7,10 +7,10 @@ keeps of each fact (see `token_estimate.py`).
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 import threading
+from binascii import a2b_base64
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
@@ -103,7 +103,8 @@ def find_vocabulary_files() -> Iterator[Path]:
 
 def load_exact_count(vocabulary: bytes) -> Callable[[str], int]:
     """Return what counts by this vocabulary: a token in base64 and its rank on each line."""
-    ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in vocabulary.splitlines())}
+    words = vocabulary.split()
+    ranks = dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
     encoding = import_module("tiktoken").Encoding(
         "cl100k_base", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={}
     )
