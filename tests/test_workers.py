@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.processes import PATIENCE_S
+import psutil
+
+from tests.bridge.running import until
+from tests.processes import PATIENCE_S, is_alive
 
 CONFTEST = """
 from tests.conftest import pytest_addoption
@@ -43,3 +47,30 @@ def test_several_processes_report_as_one_does_and_name_the_test_in_which_one_end
     assert "test_number[30]" in run.stdout
     assert "the process that ran the test ended with 3" in run.stdout
     assert "2 failed" in run.stdout
+
+
+WAITING = """
+import os, pytest, time
+
+@pytest.mark.parametrize("number", range(40))
+def test_number(number):
+    with open("begun", "a") as begun:
+        begun.write(f"{os.getpid()} ")
+    while not os.path.exists("go on"):
+        time.sleep(0.01)
+"""
+
+
+def test_nothing_more_is_run_once_the_process_that_reports_was_killed(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    (tmp_path / "test_numbers.py").write_text(WAITING, encoding="utf-8")
+    begun = tmp_path / "begun"
+    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", "-n", "2", "--rootdir", tmp_path, tmp_path]
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    with subprocess.Popen(command, cwd=tmp_path, env=environ, stdout=subprocess.DEVNULL) as run:
+        until(lambda: begun.exists() and len(begun.read_text().split()) == 2, "a test in each process")
+        workers = [psutil.Process(int(number)) for number in begun.read_text().split()]
+        run.kill()
+    (tmp_path / "go on").touch()
+    until(lambda: not any(map(is_alive, workers)), "their end")
+    assert len(begun.read_text().split()) == 2

@@ -72,6 +72,7 @@ def run_worker(
 ) -> None:
     """Take and run tests until none is left; runs in a process of its own."""
     config = session.config
+    starter = os.getppid()
     config.pluginmanager.unregister(name="terminalreporter")
     config.pluginmanager.register(Relay(config, pipe))
     capture = config.pluginmanager.getplugin("capturemanager")
@@ -94,7 +95,7 @@ def run_worker(
         for item, following in pairwise(chain(take(), [None])):
             assert item is not None
             config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if taken.value >= STOPPED:
+            if taken.value >= STOPPED or os.getppid() != starter:  # it was killed and reads no report
                 break
         tear_down(session)
     except (KeyboardInterrupt, pytest.exit.Exception):
