@@ -196,24 +196,24 @@ def test_why_there_is_no_bridge_reaches_the_host(tmp_path: Path) -> None:
     assert broken.read_bytes() == b"this is no database" * 100
 
 
-def test_an_impossible_theme_is_refused_by_name(db: Path) -> None:
-    with Shim(db, "--theme", "???") as shim:
+def test_an_impossible_theme_is_refused_by_name(served: Path) -> None:
+    with Shim(served, "--theme", "???") as shim:
         shim.say({"jsonrpc": "2.0", "id": 9, "method": "ping"})
         assert "cannot be a theme" in shim.hear()["error"]["message"]
 
 
-def test_a_token_binds_to_its_theme_whatever_the_host_says(db: Path) -> None:
+def test_a_token_binds_to_its_theme_whatever_the_host_says(served: Path) -> None:
     from hermes_memory_store.model import Rights
 
-    with Store.open(db) as store:
+    with Store.open(served) as store:
         _, secret = store.credentials.add("ci", "marketing", Rights.parse("read"))
-    with Shim(db, "--theme", "other", "--token", secret) as shim:
+    with Shim(served, "--theme", "other", "--token", secret) as shim:
         shim.open()
         assert shim.call("memory_status")["result"]["structuredContent"]["theme"] == "marketing"
         refused = shim.call("memory_write", content="D[a]: b")["result"]["structuredContent"]["error"]
         assert refused["code"] == "access.denied"
         shim.close()
-    with Store.open(db) as store:
+    with Store.open(served) as store:
         assert store.facts.count(FactFilter(theme="marketing", tiers=frozenset(Tier))) == 0
 
 

@@ -75,9 +75,9 @@ def test_hints_by_which_hosts_ask_are_those_of_the_long_list(db: Path) -> None:
             assert stated["destructiveHint"] == long[name]["destructiveHint"]
 
 
-def test_what_is_not_shown_of_a_tool_works_and_other_tools_do_not(db: Path) -> None:
+def test_what_is_not_shown_of_a_tool_works_and_other_tools_do_not(served: Path) -> None:
     content = "D[cache]: " + "redis " * 100
-    with Shim(db, "--tools", "essential") as shim:
+    with Shim(served, "--tools", "essential") as shim:
         shim.open()
         written, _ = call_tool(shim, "memory_write", content=content, split=True, session_id="s")
         refused, _ = call_tool(shim, "memory_tick", turn=1)
@@ -86,8 +86,8 @@ def test_what_is_not_shown_of_a_tool_works_and_other_tools_do_not(db: Path) -> N
     assert "unknown tool: memory_tick" in refused["result"]["content"][0]["text"]
 
 
-def test_the_status_names_no_tool_that_is_not_offered(db: Path) -> None:
-    with Shim(db, "--tools", "essential") as shim:
+def test_the_status_names_no_tool_that_is_not_offered(served: Path) -> None:
+    with Shim(served, "--tools", "essential") as shim:
         shim.open()
         text = call_tool(shim, "memory_status")[0]["result"]["content"][0]["text"]
 

@@ -154,8 +154,8 @@ HINTS = {
 }
 
 
-def test_the_hints_say_what_the_tools_do(tmp_path: Path) -> None:
-    with Shim(tmp_path / "memory.db", "--tools", "all") as shim:
+def test_the_hints_say_what_the_tools_do(served: Path) -> None:
+    with Shim(served, "--tools", "all") as shim:
         shim.open()
         shim.request("tools/list")
         hints = {tool["name"]: tool["annotations"] for tool in shim.hear()["result"]["tools"]}
@@ -178,14 +178,14 @@ def test_a_hidden_tool_is_unknown_over_every_transport(tmp_path: Path) -> None:
                 said = made.ask(body=call(tool, content="D[a]: hidden", name="x"), tcp=tcp, **asked)[2]
                 assert "tool.unknown" in said
                 assert f"unknown tool: {tool}" in said
-    for options, hidden in ((("--tools", "memory_search"), "memory_write"), ((), "memory_context")):
-        with Shim(db, *options) as shim:
-            shim.open()
-            for _ in range(2):
-                result = shim.call(hidden, content="D[a]: hidden", message="a")["result"]
-                assert result["structuredContent"]["error"]["code"] == "tool.unknown"
-                assert result["isError"] is True
-            shim.close()
+        for options, hidden in ((("--tools", "memory_search"), "memory_write"), ((), "memory_context")):
+            with Shim(db, *options) as shim:
+                shim.open()
+                for _ in range(2):
+                    result = shim.call(hidden, content="D[a]: hidden", message="a")["result"]
+                    assert result["structuredContent"]["error"]["code"] == "tool.unknown"
+                    assert result["isError"] is True
+                shim.close()
     with Store.open(db) as store:
         assert store.facts.count(FactFilter(tiers=frozenset(Tier))) == 0
 
