@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +12,9 @@ from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.empty_store import put_empty_store
+
+if TYPE_CHECKING:
+    from tests.store.team import Member
 
 
 class HandClock:
@@ -41,3 +45,14 @@ def store(path: Path, clock: HandClock, tmp_path: Path) -> Iterator[Store]:
     put_empty_store(path)
     with Store.open(path, clock=clock, policies=Policies.load(tmp_path / "memory-themes.toml")) as opened:
         yield opened
+
+
+@pytest.fixture
+def ann(join: Callable[[], Member]) -> Member:
+    """A member of the team that a module's `join` makes; `bob` is another."""
+    return join()
+
+
+@pytest.fixture
+def bob(ann: Member, join: Callable[[], Member]) -> Member:
+    return join()

@@ -37,16 +37,6 @@ def join(tmp_path: Path, policies: Policies) -> Iterator[Callable[[], Member]]:
 
 
 @pytest.fixture
-def ann(join: Callable[[], Member]) -> Member:
-    return join()
-
-
-@pytest.fixture
-def bob(ann: Member, join: Callable[[], Member]) -> Member:
-    return join()
-
-
-@pytest.fixture
 def server() -> Server:
     return Server()
 

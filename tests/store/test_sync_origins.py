@@ -31,16 +31,6 @@ def join(tmp_path: Path) -> Iterator[Callable[[], Member]]:
         yield member
 
 
-@pytest.fixture
-def ann(join: Callable[[], Member]) -> Member:
-    return join()
-
-
-@pytest.fixture
-def bob(ann: Member, join: Callable[[], Member]) -> Member:
-    return join()
-
-
 def write(member: Member, line: str) -> Uid:
     return member.store.facts.write(THEME, line, origin=TOOL).fact.uid
 

@@ -22,15 +22,9 @@ SECRET = "V[login]: the password is hunter2"
 
 @pytest.fixture
 def join(tmp_path: Path) -> Iterator[Callable[[], Member]]:
-    """Makes a member of the team, with a clock of its own."""
+    """Makes a member of the team, with a clock of its own, who screens nothing."""
     with joining_members(tmp_path, load_team_policies(tmp_path, "secrets = 'allow'\n")) as member:
         yield member
-
-
-@pytest.fixture
-def ann(join: Callable[[], Member]) -> Member:
-    """Screens nothing."""
-    return join()
 
 
 @pytest.fixture

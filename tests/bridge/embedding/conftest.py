@@ -11,6 +11,7 @@ import pytest
 from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from tests.bridge.embedding.standin import StandIn, standing_in
+from tests.bridge.tools.test_more_tools import Desk
 
 
 @pytest.fixture
@@ -34,6 +35,11 @@ async def hub(told: StandIn, tmp_path: Path) -> AsyncIterator[StoreWorker]:
     made = StoreWorker(tmp_path / "memory.db")
     yield made
     await asyncio.to_thread(made.close)
+
+
+@pytest.fixture
+def ask(hub: StoreWorker) -> Desk:
+    return Desk(hub)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.embedding.vector_service import VectorService
-from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.context.fence import HEAD
 from hermes_memory_store.find.turn_sentences import format_day
 from hermes_memory_store.find.vector_file import vector_file_path
@@ -20,11 +19,6 @@ from tests.bridge.embedding.standin import StandIn
 from tests.bridge.embedding.test_meaning import CAR, RAIN, TEA, filled, remember
 from tests.bridge.running import Shim, bridge, environment, run_command, until
 from tests.bridge.tools.test_more_tools import Desk
-
-
-@pytest.fixture
-def ask(hub: StoreWorker) -> Desk:
-    return Desk(hub)
 
 
 async def test_facts_and_turns_come_as_one_fenced_text(ask: Desk, meaning: VectorService) -> None:

@@ -26,11 +26,6 @@ TEA = "V[kitchen.tea]: green tea is in the cupboard"
 RAIN = "V[weather.rain]: rain is expected on Monday"
 
 
-@pytest.fixture
-def ask(hub: StoreWorker) -> Desk:
-    return Desk(hub)
-
-
 async def filled(meaning: VectorService, number: int) -> None:
     await until(lambda: f"({number:,} of {number:,}" in meaning.state(), meaning.state)
 

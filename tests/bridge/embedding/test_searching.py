@@ -187,11 +187,6 @@ async def test_what_a_search_tells_is_on_record(here: Here) -> None:
     assert [one.why for one in ask.hub.store.reads.readers(fact["uid"])] == ["automobile"]
 
 
-@pytest.fixture
-def ask(hub: StoreWorker) -> Desk:
-    return Desk(hub)
-
-
 @pytest.mark.skipif(not local_model.is_model_installed(), reason="the local model is not installed")
 async def test_the_local_model_finds_the_company_car(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HERMES_MEMORY_EMBED_URL", raising=False)

@@ -75,21 +75,15 @@ def test_hints_by_which_hosts_ask_are_those_of_the_long_list(db: Path) -> None:
             assert stated["destructiveHint"] == long[name]["destructiveHint"]
 
 
-def test_what_is_not_shown_of_a_tool_works_and_other_tools_do_not(served: Path) -> None:
+def test_what_is_not_shown_of_a_tool_works_and_other_tools_do_not_and_are_not_named(served: Path) -> None:
     content = "D[cache]: " + "redis " * 100
     with Shim(served, "--tools", "essential") as shim:
         shim.open()
         written, _ = call_tool(shim, "memory_write", content=content, split=True, session_id="s")
         refused, _ = call_tool(shim, "memory_tick", turn=1)
+        text = call_tool(shim, "memory_status")[0]["result"]["content"][0]["text"]
 
     assert "split: stored as" in written["result"]["content"][0]["text"]
     assert "unknown tool: memory_tick" in refused["result"]["content"][0]["text"]
-
-
-def test_the_status_names_no_tool_that_is_not_offered(served: Path) -> None:
-    with Shim(served, "--tools", "essential") as shim:
-        shim.open()
-        text = call_tool(shim, "memory_status")[0]["result"]["content"][0]["text"]
-
     assert "NOTATION" in text
     assert [name for name in TOOLS if name in text and name not in ESSENTIAL] == []
