@@ -30,6 +30,7 @@ from tests.tui.inspector.driving import (
     until_shown,
     view_of,
 )
+from tests.tui.inspector.views.test_agents import recorder
 
 
 @pytest.fixture
@@ -43,16 +44,6 @@ def path(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         store.facts.write("ops", "D[deploy]: by hand", scope="release", session=who)
         store.reads.flush()
     return path
-
-
-async def recorder(pilot: Pilot[int]) -> SessionView:
-    await opened(pilot, "agents")
-    await to_row(pilot, "tests #1")
-    await pilot.press("enter")
-    await until(pilot, lambda: isinstance(pilot.app.screen, SessionView) and pilot.app.screen.data is not None)
-    view = pilot.app.screen
-    assert isinstance(view, SessionView)
-    return view
 
 
 async def choose(pilot: Pilot[int], *keys: str) -> None:
