@@ -16,19 +16,19 @@ from hermes_memory_store.find.ranking import TermMatches, text_terms
 from hermes_memory_store.find.touched_facts import find_matches, is_common_word
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.asked_measures import find_asked_measure
-from hermes_memory_store.language.stop_words import is_common_term, is_stop_word
+from hermes_memory_store.language.stop_words import is_common_term, is_task
 from hermes_memory_store.language.synonyms import SAME
 
 COMMON, COMMON_OF_TASK, IN_TARGET = 0.4, 0.2, 0.5
-"""What a common word counts of a rare one, in a question or look-up and in a sentence that asks nothing; how much more a word
-counts in a target."""
+"""What a common word counts of a rare one, and in a message that asks for work to be done; how much more a word counts in a
+target."""
 
-ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 2.0, 0.25
+ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 2.0, 0.3
 """What a word takes that a text lacks, and how many at most, since a message may speak of several things; and what must be left.
 
-Chosen with the numbers above on the choosing halves of `tests/recall_sets/work` and `developers`, a tenth below the least that
-keeps back what answers a question there: at that edge, answers of other questions were lost. A word that many of the texts hold
-counts no less, since counting it so kept back more answers than anything else.
+Chosen with the numbers above on the choosing halves of `tests/recall_sets/work` and `developers`, below the least that keeps back
+what answers a question there: at that edge, answers of other questions were lost. A word that many of the texts hold counts no
+less, since counting it so kept back more answers than anything else.
 """
 
 
@@ -45,8 +45,7 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
     measure = find_asked_measure(question)
     texts = [pair for pair in texts if measure is None or measure.can_be_told_by(*pair)]
     counted = None if measure is None else measure.counted
-    is_task = look.question and "?" not in question and not is_stop_word(look.runs[0], look.languages)
-    common = COMMON_OF_TASK if is_task else COMMON
+    common = COMMON_OF_TASK if "?" not in question and is_task(look.runs) else COMMON
     if not look.languages and has_enough(look, words, texts, common, counted):
         return True
     known = TextTerms(texts)
@@ -90,6 +89,7 @@ def has_enough(
                 weight = common if all(map(is_common_term, terms)) else weights[at]
                 shared[at] = max(shared.get(at, 0.0), weight * share * min(1.0, fit / SAME))
         absent = min(MOST_ABSENT, sum(weights[at] for at in words if at not in shared))
-        if sum(shared.values()) - ABSENT * absent >= LEAST_TOUCH and shared.keys() >= needed:
+        is_whole = bool(target) and matches.known.keys() >= {*text_terms(target)}
+        if shared.keys() >= needed and (is_whole or sum(shared.values()) - ABSENT * absent >= LEAST_TOUCH):
             return True
     return False

@@ -17,7 +17,7 @@ COMMON = Path(__file__).with_name("common_words.txt")
 @cache
 def load_stop_words(section: str) -> dict[str, frozenset[str]]:
     """Return the folded words of a section of the file by language."""
-    rows = read_sections(FILE, {"questions": 2, "more": 2})[section]
+    rows = read_sections(FILE, {"questions": 2, "more": 2, "tasks": 2})[section]
     languages = dict.fromkeys(language for language, _ in rows)
     return {
         language: frozenset(fold_accents(" ".join(words for other, words in rows if other == language)).split())
@@ -51,3 +51,9 @@ def is_stop_word(word: str, languages: Iterable[str]) -> bool:
     """Check whether a folded word says nothing of what a question asks for. :param languages: in which it may be asked"""
     more = load_stop_words("more")
     return word in stop_forms() or any(word in more.get(language, ()) for language in languages)
+
+
+def is_task(runs: Iterable[str]) -> bool:
+    """Check whether a message, as folded words, asks for work to be done: it begins with a verb that does."""
+    first = next((run for run in runs if run not in stop_forms()), "")
+    return any(first in verbs for verbs in load_stop_words("tasks").values())
