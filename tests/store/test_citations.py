@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ from hermes_memory_store.places.citations import (
 from hermes_memory_store.places.cited_values import FactWords, OtherValue
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep.fact_citations import find_moves
 from tests.store.team import THEME, Server, converge, joining_members, load_team_policies, shown
 
 BODY = """import os
@@ -320,6 +322,19 @@ def test_the_place_of_a_changed_last_line_is_that_line(root: Path) -> None:
     (root / "a.toml").write_text("[db]\nport = 5433\n")
     check = check_lines(str(root), citation)
     assert (check.state, check.first, check.last) == ("changed", 2, 2)
+
+
+def test_lines_that_had_gone_before_are_not_looked_for_again(repository: Path, tmp_path: Path) -> None:
+    first = git(repository, "rev-parse", "HEAD")
+    git(repository, "mv", "db.py", "store.py")
+    git(repository, "commit", "-qm", "moved")
+    with Store.open(tmp_path / "m.db") as store:
+        fact = store.facts.write("ops", "V[db.port]: 5432").fact
+        store.citations.add(fact.uid, [replace(cite_lines(str(repository), "store.py:4-6", first), what="db.py")])
+        facts = [store.facts.get(fact.uid)]
+    moved = [[*moves.values()] for moves in find_moves(str(repository), facts, first).values()]
+    assert [[citation.label for citation in some] for some in moved] == [["store.py:4-6"]]
+    assert find_moves(str(repository), facts, git(repository, "rev-parse", "HEAD")) == {}
 
 
 def test_a_commit_that_the_branch_lacks_is_missing(repository: Path, tmp_path: Path) -> None:

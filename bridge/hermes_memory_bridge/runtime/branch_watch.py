@@ -58,8 +58,8 @@ class BranchWatch:
         self._pulled: dict[str, ReaderHead] = {}
         """Where agents were when the facts of their repository were read, by common directory."""
 
-        self._followed: dict[str, str] = {}
-        """Commits at which cited lines were followed, by working tree."""
+        self._followed: dict[tuple[str, str | None], str] = {}
+        """Commits at which cited lines were followed, by working tree and branch."""
 
     async def run(self) -> None:
         try:
@@ -144,13 +144,15 @@ class BranchWatch:
             return
         root = watched.seen.root
         seen = await run_in_daemon_thread(lambda: read_project(root))
-        if seen.commit is None or seen.common != common or self._followed.get(root) == seen.commit:
+        since = self._followed.get((root, seen.branch))
+        if seen.commit is None or seen.common != common or since == seen.commit:
             return
-        self._followed[root] = seen.commit
         facts = await self._worker.read(lambda store: find_followed_facts(store, seen, common))
-        moves = await run_in_daemon_thread(lambda: find_moves(root, facts)) if facts else {}
-        if moves:
+        moves = await run_in_daemon_thread(lambda: find_moves(root, facts, since)) if facts else {}
+        if moves:  # there may be more than the time sufficed for
             await self._worker.write(lambda store: store.citations.follow(moves))
+        else:
+            self._followed[root, seen.branch] = seen.commit
 
     async def _keep(self, common: str, project: int, state: tuple[str | None, list[BranchFindings]]) -> None:
         default, findings = state

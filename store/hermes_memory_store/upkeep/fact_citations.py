@@ -359,8 +359,11 @@ class CitationChecker:
                 cited = self.read_committed(citation)
         return CitedPlace(check, decode_lines(present), None if cited is None else decode_lines(cited))
 
-    def cite_moved(self, citation: Citation, fact: FactWords) -> Citation | None:
+    def cite_moved(self, citation: Citation, fact: FactWords, since: str | None) -> Citation | None:
         """Cite lines in the file that they were moved to, where the commit of the working tree has them there alone."""
+        is_gone = self._repository and check_lines(self._repository.root, citation, fact, self._files).state in STALE
+        if not is_gone or (since is not None and not self._has_lines(citation, citation.what, since)):
+            return None
         check = self.check(citation, fact)
         is_elsewhere = check.state is CitationState.MOVED and check.note
         if not is_elsewhere or self._repository is None or self._has_lines(citation, citation.what, self._head):
@@ -398,14 +401,17 @@ class CitationChecker:
         return None
 
 
-def find_moves(root: str, facts: Iterable[Fact]) -> Moves:
-    """Find where the commit of a working tree moved the cited lines of facts to, as far as the time of Git suffices."""
+def find_moves(root: str, facts: Iterable[Fact], since: str | None = None) -> Moves:
+    """Find where the commit of a working tree moved the cited lines of facts to, as far as the time of Git suffices.
+
+    :param since: a commit at which that was done before: what had gone then is not looked for again
+    """
     moves: dict[Uid, dict[Citation, Citation]] = {}
     with CitationChecker(repository_at(root)) as checker:
         for fact in facts:
             words = FactWords(fact.target, fact.content)
             cited = [citation for citation in parse_citations(fact.cites) if citation.kind == "lines"]
-            moved = {citation: there for citation in cited if (there := checker.cite_moved(citation, words))}
+            moved = {citation: there for citation in cited if (there := checker.cite_moved(citation, words, since))}
             moves |= {fact.uid: moved} if moved else {}
     return moves
 
