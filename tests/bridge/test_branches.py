@@ -178,8 +178,7 @@ def cited(db: Path, uid: str) -> list[str]:
 
 def rename(folder: Path, name: str, new: str, above: str = "") -> None:
     text = (folder / name).read_text(encoding="utf-8")
-    git(folder, "rm", "-q", "--cached", name)
-    (folder / name).unlink()
+    git(folder, "rm", "-q", name)
     commit(folder, new, above + text)
 
 

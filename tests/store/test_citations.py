@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,9 +77,8 @@ def test_lines_that_stand_are_true_whatever_ends_them(root: Path) -> None:
 @given(above=st.lists(WORDS, max_size=20), below=st.lists(WORDS, max_size=20))
 def test_lines_are_followed_however_much_is_put_around_them(above: list[str], below: list[str]) -> None:
     lines = ["def spam():", "    eggs = 12345", "    return eggs + 1"]
-    content = "\n".join(lines).encode()
-    root_content = b"".join((content, b"\n"))
-    citation = parse_citations(format_citations([cite_from(root_content, 1, 3)]))[0]
+    content = "\n".join([*lines, ""]).encode()
+    citation = parse_citations(format_citations([cite_from(content, 1, 3)]))[0]
     now = "\n".join([*above, *lines, *below]).encode()
     check = compare_cited_lines(citation, now)
     assert (check.state, check.first) == (CitationState.MOVED if above else CitationState.TRUE, len(above) + 1)
@@ -94,8 +94,6 @@ def test_a_line_with_another_word_is_changed(at: int, word: str) -> None:
 
 def cite_from(content: bytes, first: int, last: int) -> Citation:
     """Cite lines of a content that is written down for as long as that takes."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "a.txt").write_bytes(content)
         return cite_lines(folder, f"a.txt:{first}-{last}", "c" * 40, 1_700_000_000_000)
@@ -165,11 +163,11 @@ def test_what_cannot_be_cited_is_named(root: Path, place: str, problem: str) -> 
 def test_other_things_have_their_forms(kind: str, what: str) -> None:
     with pytest.raises(ArgumentError):
         cite_other(kind, what)
-    with pytest.raises(ArgumentError, match="no pattern"):
-        cite_other("command", "make", output="(")
 
 
 def test_a_command_is_compared_by_its_exit_code_and_what_it_prints() -> None:
+    with pytest.raises(ArgumentError, match="no pattern"):
+        cite_other("command", "make", output="(")
     citation = cite_other("command", "make lint", output=r"\b0 issues")
     assert check_command(citation, 0, "found 0 issues").state is CitationState.TRUE
     assert check_command(citation, 0, "found 10 issues").state is CitationState.CHANGED
@@ -178,15 +176,12 @@ def test_a_command_is_compared_by_its_exit_code_and_what_it_prints() -> None:
 
 def test_a_fact_of_changed_lines_has_a_label_with_the_day(root: Path) -> None:
     cites = format_citations([cite_lines(str(root), "db.py:4-6", "", 1_777_800_000_000)]) or ""
-    assert find_stale(str(root), [("a", cites, FactWords("db.port", "5432"))]) == {}
+    facts = [("a", cites, FactWords("db.port", "5432"))]
+    assert find_stale(str(root), facts) == {}
     (root / "db.py").write_text(BODY.replace("5432", "5433"))
-    assert find_stale(str(root), [("a", cites, FactWords("db.port", "5432"))]) == {
-        "a": "(cited lines changed since 3 May; the file says 5433)"
-    }
+    assert find_stale(str(root), facts) == {"a": "(cited lines changed since 3 May; the file says 5433)"}
     (root / "db.py").unlink()
-    assert find_stale(str(root), [("a", cites, FactWords("db.port", "5432"))]) == {
-        "a": "(cited lines changed since 3 May)"
-    }
+    assert find_stale(str(root), facts) == {"a": "(cited lines changed since 3 May)"}
 
 
 COMPARED = [
@@ -332,8 +327,8 @@ def test_lines_that_had_gone_before_are_not_looked_for_again(repository: Path, t
         fact = store.facts.write("ops", "V[db.port]: 5432").fact
         store.citations.add(fact.uid, [replace(cite_lines(str(repository), "store.py:4-6", first), what="db.py")])
         facts = [store.facts.get(fact.uid)]
-    moved = [[*moves.values()] for moves in find_moves(str(repository), facts, first).values()]
-    assert [[citation.label for citation in some] for some in moved] == [["store.py:4-6"]]
+    ((moved,),) = (moves.values() for moves in find_moves(str(repository), facts, first).values())
+    assert moved.label == "store.py:4-6"
     assert find_moves(str(repository), facts, git(repository, "rev-parse", "HEAD")) == {}
 
 
@@ -403,10 +398,8 @@ def test_citations_go_to_teammates_and_into_files_and_come_back(root: Path, tmp_
         one.store.undo.changes(changed.seqs)
         two.store.facts.pin(fact.uid)
         converge([one, two], server)
-        assert [member.store.facts.get(fact.uid).cites for member in (one, two)] in (
-            [None] * 2,
-            [format_citations(citing)] * 2,
-        )
+        left = [member.store.facts.get(fact.uid).cites for member in (one, two)]
+        assert left in ([None] * 2, [format_citations(citing)] * 2)
         assert shown(one.store) == shown(two.store)
         one.store.citations.add(fact.uid, citing)
         lines = [*export_jsonl(one.store, THEME)]
@@ -444,9 +437,7 @@ def test_what_a_teammate_cites_is_refused_where_it_leads_out_or_is_no_citation(
 ) -> None:
     good = format_citations([cite_lines(str(root), "db.py:4-6")])
     later = json.dumps([{"ticket": "A-1", "note": "of a later program"}])
-    assert is_portable_citing(good)
-    assert is_portable_citing(later)
-    assert not is_portable_citing(odd)
+    assert [is_portable_citing(citing) for citing in (good, later, odd)] == [True, True, False]
     with Store.open(tmp_path / "m.db") as store:
         fact = store.facts.write("ops", "V[db.port]: 5432").fact
         store.citations.add(fact.uid, parse_citations(good))
