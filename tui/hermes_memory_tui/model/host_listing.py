@@ -90,8 +90,11 @@ def load_compared_facts(store: Store, theme: str) -> list[Fact]:
 
 
 def propose_notation(entry: HostEntry) -> str:
-    """Return an entry as the fact that it may become: its target from its heading, and a type by whether it binds."""
+    """Return an entry as the fact that it may become: that of a fact it contradicts, else named by its heading."""
     content = " ".join(entry.entry.text.replace("**", "").split())
+    if entry.comparisons:
+        fact = entry.comparisons[0].fact
+        return format_notation(fact.type, fact.target, content)
     words = " ".join(entry.entry.headings[-1:]) or entry.file.path.stem
     target = ".".join(re.findall(r"[a-z0-9]+", words.casefold())[:2]) or "note"
     kind = FactType.CONSTRAINT if is_binding(content) else FactType.DECISION

@@ -76,6 +76,9 @@ async def test_an_entry_that_contradicts_a_fact_takes_its_value_or_gives_it_its_
     async with inspecting(path, "default") as pilot:
         await opened(pilot, "files")
         await to_row(pilot, "port 5433")
+        await pilot.press("m")
+        await until_shown(pilot, "V[db.port]: The database listens on port 5433")
+        await pilot.press("escape")
         await pilot.press("comma")
         await until_shown(pilot, "+ The database listens on port 5432")
         assert file.read_bytes() == CLAUDE.encode()
