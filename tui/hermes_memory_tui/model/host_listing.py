@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_memory_store.find.fact_comparison import Comparison, FactComparer
@@ -13,7 +14,7 @@ from hermes_memory_store.language.binding_words import is_binding
 from hermes_memory_store.model import Fact, FactFilter, FactType, Tier, format_notation
 from hermes_memory_store.store import Store
 
-PAGE, MOST_PAGES = 1_000, 5
+MOST_COMPARED = 5_000
 """Facts of a theme that entries are compared with, the newest."""
 
 
@@ -74,19 +75,11 @@ def load_host_listing(store: Store | None, theme: str, files: list[HostFile]) ->
     return HostListing(theme, tuple(files), tuple(entries))
 
 
-def load_compared_facts(store: Store, theme: str) -> list[Fact]:
-    facts: list[Fact] = []
+def load_compared_facts(store: Store, theme: str) -> Iterator[Fact]:
     for readable in store.place_themes.readable(theme):
-        name, seen_from = readable.name, readable.seen_from
-        criteria = FactFilter(theme=name, seen_from=seen_from, tiers=frozenset({Tier.HOT, Tier.COLD}))
-        after = None
-        for _ in range(MOST_PAGES):
-            page = store.facts.page(criteria, after=after, limit=PAGE)
-            facts += page.facts
-            after = page.next
-            if after is None:
-                break
-    return facts
+        tiers = frozenset({Tier.HOT, Tier.COLD})
+        criteria = FactFilter(theme=readable.name, seen_from=readable.seen_from, tiers=tiers)
+        yield from store.facts.by_ids(store.facts.ids(criteria)[:MOST_COMPARED])
 
 
 def propose_notation(entry: HostEntry) -> str:
