@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,24 +41,16 @@ def test_an_entry_says_the_same_as_a_fact_or_the_opposite(store: Store, row: Kep
     assert row.compare(store.facts.write("ops", row.notation).fact) == row.expected
 
 
-def test_of_kept_contradictions_at_least_85_percent_are_told(store: Store) -> None:
-    rows = [row for row in load_kept_rows() if not row.half]
-    outcomes = Counter[tuple[str, str]]()
-    for n, row in enumerate(rows):
-        outcomes[row.expected, row.compare(store.facts.write(f"t{n}", row.notation).fact)] += 1
-    assert outcomes["o", "o"] >= 51
-    assert outcomes["s", "s"] == 8
-
-
-@pytest.mark.parametrize(("half", "least"), [("choosing", 25), ("judging", 14)])
+@pytest.mark.parametrize(("half", "least"), [("", 51), ("choosing", 25), ("judging", 14)])
 def test_contradictions_in_the_words_of_real_files_are_told(half: str, least: int, store: Store) -> None:
     rows = [row for row in load_kept_rows() if row.half == half]
     outcomes = [
         (row.expected, row.compare(store.facts.write(f"t{n}", row.notation).fact)) for n, row in enumerate(rows)
     ]
     assert outcomes.count(("o", "o")) >= least
-    assert {said for expected, said in outcomes if expected == "-"} == {"-"}
+    assert {told for expected, told in outcomes if expected == "-"} <= {"-"}
     assert ("s", "o") not in outcomes
+    assert half or outcomes.count(("s", "s")) == 8
 
 
 def test_the_documents_of_this_project_contradict_few_facts_of_others(store: Store) -> None:
