@@ -261,7 +261,8 @@ def says_same(fact: Fact, sentence: str, place: str) -> bool:
     mine, theirs = words_of(fact.content), words_of(sentence)
     choices, others = {*find_choices(fact.content)}, {*find_choices(sentence)}
     is_reversed = (count_negations(fact.content) > 0) != (count_negations(sentence) > 0)
-    if not mine or not theirs or choices - others or (is_reversed and not choices):
+    is_rejected = any((group, name, not is_chosen) in others for group, name, is_chosen in choices)
+    if not mine or not theirs or choices - others or is_rejected or (is_reversed and not choices):
         return False
     numbers = find_number_values(sentence)
     if any(not any(is_same_value(ours, other) for other in numbers) for ours in find_number_values(fact.content)):
