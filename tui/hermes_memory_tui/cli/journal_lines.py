@@ -112,7 +112,9 @@ class JournalPrinter:
         if change.entity == "file" and "path" in after:
             return f"{after['path']}:{after['line']}"
         both = {**before, **after}
-        names = [name for name in both if name not in DERIVED_COLUMNS and before.get(name) != after.get(name)]
+        names = [
+            name for name in both if name not in DERIVED_COLUMNS and (before.get(name), after.get(name)) != (None, None)
+        ]
         parts = [
             format_column_change(name, before.get(name), after.get(name))
             for name in names
