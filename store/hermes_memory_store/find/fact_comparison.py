@@ -294,10 +294,11 @@ def is_of_group(group: int, sentence: str, place: str) -> bool:
     return CHOOSES.match(sentence) is not None or shares_words(load_alternatives()[group][0], sentence, place)
 
 
-def find_number_values(text: str) -> list[Value]:
+@lru_cache(maxsize=1 << 12)
+def find_number_values(text: str) -> tuple[Value, ...]:
     """Return the numbers of a text, without days of a month, times and the halves of a number that has a comma."""
     plain = NO_NUMBER.sub(lambda match: " " * len(match[0]), text)
-    return [value for value in find_values(plain) if value.kind == "number"]
+    return tuple(value for value in find_values(plain) if value.kind == "number")
 
 
 def find_opposite(fact: Fact, sentence: str, place: str, text: str) -> str | None:

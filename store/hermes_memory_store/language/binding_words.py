@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from hermes_memory_store.data_files import FRAGMENTS, read_sections
@@ -30,6 +30,7 @@ def is_rejecting(text: str) -> bool:
     return any(words[name].search(folded) for name in ("negation", "rejection"))
 
 
+@lru_cache(maxsize=1 << 12)
 def count_negations(text: str) -> int:
     return len(load_binding_words()["negation"].findall(fold_case(text)))
 
