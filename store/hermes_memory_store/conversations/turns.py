@@ -651,6 +651,8 @@ class Turns:
             total = self.stands_for or max(1, high - low)
             postings = self._find_postings(look, low, high, total, hits_sql)
             rarities, scores = [hits.rarity for hits in postings], sum_scores(postings, RARER if look.question else 0.0)
+            if len(scores) < ENOUGH:
+                scores = sum_scores(postings)
             order = spread_scores(scores, LIKELY * most)
             if not look.question or look.phrases or look.excluded:  # a look-up finds nothing else
                 order = {key: score for key, score in order.items() if key in scores}
@@ -673,11 +675,7 @@ class Turns:
                 ranked = add_session_scores(ranked, [hits.keys[::-1] for hits in postings if not hits.cut], stretches)
             matched = max(scores.get(candidate.id, 0.0) for candidate in ranked) / (sum(rarities) or 1.0)
             scored = [(candidate.id, candidate.score) for candidate in ranked[:best]]
-            keys = [key for key, _ in scored]
-            turns = self._db.load_kept(
-                "turns", keys, lambda some: {key: to_turn(rows[key], self._names) for key in some}
-            )
-            return TurnRanking(scored, turns, matched)
+            return TurnRanking(scored, {key: to_turn(rows[key], self._names) for key, _ in scored}, matched)
 
     def _find_postings(
         self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str

@@ -43,7 +43,8 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
     words = range(len(look.words))  # what several of them mean comes behind them
     add_synonyms(look)
     measure = find_asked_measure(question)
-    texts = [pair for pair in texts if measure is None or measure.can_be_told_by(*pair)]
+    # What a message asks the next one tells: it need not hold the measure itself, as a fact must.
+    texts = [pair for pair in texts if measure is None or not pair[0] or measure.can_be_told_by(*pair)]
     counted = None if measure is None else measure.counted
     common = COMMON_OF_TASK if "?" not in question and is_task(look.runs) else COMMON
     if not look.languages and has_enough(look, words, texts, common, counted):

@@ -378,11 +378,11 @@ def type_rank_sql() -> str:
 
 
 def load_facts(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
-    def load(missing: list[int]) -> dict[int, Fact]:
+    def load(missing: list[int]) -> dict[int, tuple[Any, ...]]:
         sql = f"{FACTS_WITH_READS} WHERE f.id IN (SELECT value FROM json_each(?))"
-        return {fact.id: fact for fact in to_facts(names, db.rows(sql, (json.dumps(missing),)))}
+        return {row[0]: row for row in db.rows(sql, (json.dumps(missing),))}
 
-    return [*db.load_kept("facts", keys, load).values()]
+    return to_facts(names, db.load_kept("facts", keys, load).values())
 
 
 NAMED = {ListOrder.SCOPE: "scope_id", ListOrder.THEME: "theme_id", ListOrder.AUTHOR: "actor_id"}
