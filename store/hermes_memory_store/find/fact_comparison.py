@@ -146,8 +146,10 @@ def compare_values(fact: Fact | FactWords, line: str, place: str) -> tuple[str, 
                     return "contradicts", OtherValue(ours.text, theirs[0].text)
             elif not is_same:  # of something else, or of this in lines around
                 return "unsure", None
-    numbers, others = ({number for number in NUMBER.findall(text) if len(number) > 2} for text in (fact.content, line))
-    is_of_other = numbers and others and numbers.isdisjoint(others)
+    numbers, line_numbers = (
+        {number for number in NUMBER.findall(text) if len(number) > 2} for text in (fact.content, line)
+    )
+    is_of_other = numbers and line_numbers and numbers.isdisjoint(line_numbers)
     words = {word for word in target | find_line_terms(fact.content) if not is_common_term(word)}
     return "unsure" if is_of_other and words & around else "silent", None
 
@@ -158,9 +160,9 @@ def find_rejection(fact: Fact | FactWords, line: str, place: str) -> str:
     terms, content = words_of(text), CAMEL.sub(" ", fact.content)
     for phrase in find_forbidden(content):
         rejected = words_of(phrase)
-        others = {word for word in words_of(f"{fact.target} {content}") - rejected if not is_common_term(word)}
+        subject = {word for word in words_of(f"{fact.target} {content}") - rejected if not is_common_term(word)}
         is_whole = rejected and rejected <= terms and all(has_name(text, name) for name in NAMED.findall(phrase))
-        is_sure = not all(map(is_common_term, rejected)) or others & terms
+        is_sure = not all(map(is_common_term, rejected)) or subject & terms
         if is_whole and is_sure and not FORBIDDING.search(text):
             return "contradicts"
         outcome = "unsure" if rejected & terms else outcome
@@ -259,10 +261,10 @@ def split_entry_sentences(text: str) -> list[str]:
 
 def says_same(fact: Fact, sentence: str, place: str) -> bool:
     mine, theirs = words_of(fact.content), words_of(sentence)
-    choices, others = {*find_choices(fact.content)}, {*find_choices(sentence)}
+    choices, sentence_choices = {*find_choices(fact.content)}, {*find_choices(sentence)}
     is_reversed = (count_negations(fact.content) > 0) != (count_negations(sentence) > 0)
-    is_rejected = any((group, name, not is_chosen) in others for group, name, is_chosen in choices)
-    if not mine or not theirs or choices - others or is_rejected or (is_reversed and not choices):
+    is_rejected = any((group, name, not is_chosen) in sentence_choices for group, name, is_chosen in choices)
+    if not mine or not theirs or choices - sentence_choices or is_rejected or (is_reversed and not choices):
         return False
     numbers = find_number_values(sentence)
     if any(not any(is_same_value(ours, other) for other in numbers) for ours in find_number_values(fact.content)):
@@ -303,11 +305,11 @@ def find_number_values(text: str) -> tuple[Value, ...]:
 
 def find_opposite(fact: Fact, sentence: str, place: str, text: str) -> str | None:
     """Return the two values by which a sentence contradicts a fact; None where it does not, for certain."""
-    own, others = (
+    own_scopes, sentence_scopes = (
         {*SCOPES.findall(text.casefold())}
         for text in (f"{fact.target.replace('.', ' ')} {fact.content} {place}", sentence)
     )
-    if others - own:
+    if sentence_scopes - own_scopes:
         return None
     return (
         find_other_choice(fact, sentence, place)
@@ -323,25 +325,25 @@ def find_other_choice(fact: Fact, sentence: str, place: str) -> str | None:
     for group in dict.fromkeys(n for n, _, _ in mine):
         if not (is_on_topic(fact, sentence, place) or is_of_group(group, sentence, place)):
             continue
-        chosen, rejected, others, banned = (
-            {name for n, name, is_chosen in choices if n == group and is_chosen is wanted}
+        chosen, rejected, their_chosen, banned = (
+            {name for n, name, is_chosen in choices if n == group and is_chosen is positive}
             for choices in (mine, theirs)
-            for wanted in (True, False)
+            for positive in (True, False)
         )
-        free, others_free = chosen - rejected, others - banned
-        if chosen & others:
+        free, their_free = chosen - rejected, their_chosen - banned
+        if chosen & their_chosen:
             continue
-        for name in sorted((rejected & others_free) or (banned & free)):
+        for name in sorted((rejected & their_free) or (banned & free)):
             ours = min(free) if free else f"never {name}"
             return f"{ours} ≠ {name}" if name in rejected else f"{name} ≠ never {name}"
-        if free and len(others_free) == 1:
-            return f"{min(free)} ≠ {min(others_free)}"
+        if free and len(their_free) == 1:
+            return f"{min(free)} ≠ {min(their_free)}"
     return None
 
 
 def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
     ours, theirs = find_number_values(fact.content), find_number_values(sentence)
-    if not ours or not theirs or any(is_same_value(one, other) for one in ours for other in theirs):
+    if not ours or not theirs or any(is_same_value(own_number, number) for own_number in ours for number in theirs):
         return None
     all_words = words_of(fact.content) | words_of_target(fact.target)[1]
     own_words = frozenset(word for word in all_words - GENERIC - LIMITS if not any(map(str.isdigit, word)))
@@ -349,11 +351,11 @@ def find_other_number(fact: Fact, sentence: str, place: str) -> str | None:
     target = words_of(fact.target.replace(".", " ")) - GENERIC - LIMITS or words_of_target(fact.target)[1]
     shared = len(own_words) - len(find_lone_words(own_words, around))
     is_close = not find_lone_words(target, around) or (shared >= 2 and 2 * shared >= len(own_words))
-    for other in theirs if is_close and len(fact.content.split()) <= PLAIN else ():
-        near = [*sentence[: other.start].split()[-NEAR:], *sentence[other.end :].split()[: NEAR + 1]]
-        for one in ours if is_on_topic(fact, " ".join(near), "") else ():
-            if is_of_one_measure(one, other, fact.target):
-                return f"{format_number(fact.content, one)} ≠ {format_number(sentence, other)}"
+    for number in theirs if is_close and len(fact.content.split()) <= PLAIN else ():
+        near = [*sentence[: number.start].split()[-NEAR:], *sentence[number.end :].split()[: NEAR + 1]]
+        for own_number in ours if is_on_topic(fact, " ".join(near), "") else ():
+            if is_of_one_measure(own_number, number, fact.target):
+                return f"{format_number(fact.content, own_number)} ≠ {format_number(sentence, number)}"
     return None
 
 
@@ -402,21 +404,23 @@ def find_reversal(fact: Fact, sentence: str, place: str, text: str) -> str | Non
     target, content = words_of_target(fact.target)[1] - GENERIC, words_of(fact.content)
     is_about = is_on_topic(fact, text, place)
     sentence = re.sub(r"--[\w-]+", lambda match: match[0] if match[0] in fact.content else " ", sentence)
-    for one, other, known, beside, reason in (
+    for forbidding, demanding, familiar, nearby, reason in (
         (fact.content, sentence, content | target, words_of(place), "never ≠ always"),
         (sentence, fact.content, words_of(f"{place} {text}") | target, target, "always ≠ never"),
     ):
-        demanded = words_of(BINDING.sub(" ", CONDITION.split(other)[0]))
-        rest = find_lone_words(demanded, known)
-        for phrase in find_forbidden(one) if demanded and not FORBIDDING.search(other) else ():
+        demanded = words_of(BINDING.sub(" ", CONDITION.split(demanding)[0]))
+        rest = find_lone_words(demanded, familiar)
+        for phrase in find_forbidden(forbidding) if demanded and not FORBIDDING.search(demanding) else ():
             whole, *conditions = CONDITION.split(phrase)
             for part in map(str.strip, ALTERNATIVES.split(whole)):
                 rejected = words_of(BINDING.sub(" ", part))
                 shared = rejected & demanded
-                is_narrow = not conditions and (len(rejected) > 1 or len(demanded & words_of(one) - rejected) > 1)
+                is_narrow = not conditions and (
+                    len(rejected) > 1 or len(demanded & words_of(forbidding) - rejected) > 1
+                )
                 is_sure = len(rejected) > 1 or is_about or not all(map(is_common_term, rejected))
-                is_all = not find_lone_words(rejected, demanded | beside) and 2 * len(shared) >= len(rejected)
-                is_literal = not part.isalpha() and has_name(other, part.strip("`."))
+                is_all = not find_lone_words(rejected, demanded | nearby) and 2 * len(shared) >= len(rejected)
+                is_literal = not part.isalpha() and has_name(demanding, part.strip("`."))
                 if is_literal or (shared and is_all and is_sure and (is_narrow or not rest)):
                     return reason
                 if len(demanded) > 1 and demanded <= rejected:

@@ -336,22 +336,22 @@ def pack_recall(
     heapq.heapify(queue)
     chosen: list[GivenItem] = []
     left_out: list[GivenItem] = []
-    told: set[RecallCandidate] = set()
-    """The turns that a chosen fact tells."""
-    turns: set[RecallCandidate] = set()
+    source_turns: set[RecallCandidate] = set()
+    """Those that a chosen fact tells."""
+    chosen_turns: set[RecallCandidate] = set()
     """The chosen turns."""
     while queue and len(left_out) < MOST_MISFITS:
         score, place, candidate, is_lowered = heapq.heappop(queue)
         is_turn = candidate.turn is not None
         sources = among.intersection(() if is_turn else candidate.beside)
-        is_told = candidate in told if is_turn else bool(sources) and sources <= turns
+        is_told = candidate in source_turns if is_turn else bool(sources) and sources <= chosen_turns
         if is_told and not is_lowered:
             heapq.heappush(queue, (score * ALREADY_TOLD, place, candidate, True))
         elif budget.take((item := to_item(candidate)).tokens):
             chosen.append(item)
-            told |= sources
+            source_turns |= sources
             if is_turn:
-                turns.add(candidate)
+                chosen_turns.add(candidate)
         else:
             left_out.append(item)
     return chosen, left_out
