@@ -327,9 +327,11 @@ def test_lines_that_had_gone_before_are_not_looked_for_again(repository: Path, t
         fact = store.facts.write("ops", "V[db.port]: 5432").fact
         store.citations.add(fact.uid, [replace(cite_lines(str(repository), "store.py:4-6", first), what="db.py")])
         facts = [store.facts.get(fact.uid)]
-    ((moved,),) = (moves.values() for moves in find_moves(str(repository), facts, first).values())
+    ((moved,),) = (moves.values() for moves in find_moves(str(repository), facts, (first, Millis(1))).values())
     assert moved.label == "store.py:4-6"
-    assert find_moves(str(repository), facts, git(repository, "rev-parse", "HEAD")) == {}
+    head = git(repository, "rev-parse", "HEAD")
+    assert find_moves(str(repository), facts, (head, Millis(1))) == {}
+    assert find_moves(str(repository), facts, (head, Millis(0))) != {}, "it was cited after that look"
 
 
 def test_a_commit_that_the_branch_lacks_is_missing(repository: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hermes_memory_bridge.runtime.branch_notices import WatchedRepository
 from hermes_memory_bridge.runtime.project_reader import run_in_daemon_thread
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import UNKNOWN_ORIGIN, Fact
+from hermes_memory_store.model import UNKNOWN_ORIGIN, Fact, Millis
 from hermes_memory_store.places.git_files import Repository, find_default_branch
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.projects.borrowed_objects import GitFailed
@@ -58,8 +58,8 @@ class BranchWatch:
         self._pulled: dict[str, ReaderHead] = {}
         """Where agents were when the facts of their repository were read, by common directory."""
 
-        self._followed: dict[tuple[str, str | None], str] = {}
-        """Commits at which cited lines were followed, by working tree and branch."""
+        self._followed: dict[tuple[str, str | None], tuple[str, Millis]] = {}
+        """Commits at which cited lines were followed, and when, by working tree and branch."""
 
     async def run(self) -> None:
         try:
@@ -145,14 +145,14 @@ class BranchWatch:
         root = watched.seen.root
         seen = await run_in_daemon_thread(lambda: read_project(root))
         since = self._followed.get((root, seen.branch))
-        if seen.commit is None or seen.common != common or since == seen.commit:
+        if seen.commit is None or seen.common != common or (since and since[0] == seen.commit):
             return
-        facts = await self._worker.read(lambda store: find_followed_facts(store, seen, common))
+        now, facts = await self._worker.read(lambda store: (store.clock(), find_followed_facts(store, seen, common)))
         moves = await run_in_daemon_thread(lambda: find_moves(root, facts, since)) if facts else {}
         if moves:  # there may be more than the time sufficed for
             await self._worker.write(lambda store: store.citations.follow(moves))
         else:
-            self._followed[root, seen.branch] = seen.commit
+            self._followed[root, seen.branch] = seen.commit, now
 
     async def _keep(self, common: str, project: int, state: tuple[str | None, list[BranchFindings]]) -> None:
         default, findings = state

@@ -19,7 +19,7 @@ from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
 from hermes_memory_store.memory.facts import Facts
 from hermes_memory_store.memory.scopes import change_attribute
-from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact, Uid
+from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact, Millis, Uid
 from hermes_memory_store.places.citations import (
     MOST_BYTES,
     MOST_CITED,
@@ -359,10 +359,11 @@ class CitationChecker:
                 cited = self.read_committed(citation)
         return CitedPlace(check, decode_lines(present), None if cited is None else decode_lines(cited))
 
-    def cite_moved(self, citation: Citation, fact: FactWords, since: str | None) -> Citation | None:
+    def cite_moved(self, citation: Citation, fact: FactWords, since: tuple[str, Millis] | None) -> Citation | None:
         """Cite lines in the file that they were moved to, where the commit of the working tree has them there alone."""
         is_gone = self._repository and check_lines(self._repository.root, citation, fact, self._files).state in STALE
-        if not is_gone or (since is not None and not self._has_lines(citation, citation.what, since)):
+        was_cited = since is not None and citation.cited_at < since[1]
+        if not is_gone or (since and was_cited and not self._has_lines(citation, citation.what, since[0])):
             return None
         check = self.check(citation, fact)
         is_elsewhere = check.state is CitationState.MOVED and check.note
@@ -401,10 +402,10 @@ class CitationChecker:
         return None
 
 
-def find_moves(root: str, facts: Iterable[Fact], since: str | None = None) -> Moves:
+def find_moves(root: str, facts: Iterable[Fact], since: tuple[str, Millis] | None = None) -> Moves:
     """Find where the commit of a working tree moved the cited lines of facts to, as far as the time of Git suffices.
 
-    :param since: a commit at which that was done before: what had gone then is not looked for again
+    :param since: a commit at which that was done before, and when: what had been cited and had gone is not looked for again
     """
     moves: dict[Uid, dict[Citation, Citation]] = {}
     with CitationChecker(repository_at(root)) as checker:
