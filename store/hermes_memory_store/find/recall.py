@@ -116,8 +116,8 @@ class Recall:
         :param for_agents: leave out what is suspicious, and kept for the person alone
         :raises StoreError: as `Search.find`
         """
-        asked = RecallQuestion(themes, question, kinds, nearest, limit, scope, session, for_agents)
-        ranked, candidates, marks = self._ask(asked, mark)
+        request = RecallQuestion(themes, question, kinds, nearest, limit, scope, session, for_agents)
+        ranked, candidates, marks = self._ask(request, mark)
         return Given(
             tuple(map(self._make_items(question), ranked[:limit])),
             ranked_by=name_ranking(nearest, ranked_by),
@@ -146,8 +146,8 @@ class Recall:
 
         :raises StoreError: as `Search.find`
         """
-        asked = RecallQuestion(themes, question, kinds, nearest, budget // SHORTEST_LINE)
-        ranked, candidates, marks = self._ask(asked, mark)
+        request = RecallQuestion(themes, question, kinds, nearest, budget // SHORTEST_LINE)
+        ranked, candidates, marks = self._ask(request, mark)
         to_item = self._make_items(question)
         if not has_touching(question, ranked):
             misfits = tuple(map(to_item, ranked[:MOST_MISFITS]))
@@ -165,18 +165,18 @@ class Recall:
         )
 
     def _ask(
-        self, asked: RecallQuestion, mark: Mark | None
+        self, request: RecallQuestion, mark: Mark | None
     ) -> tuple[list[RecallCandidate], RecallCandidates, MarkedFacts]:
         """Find and score what answers a question: of the kinds asked for, best first; all; and what is marked or held back."""
-        line = asked.line[:QUESTION_CHARS]
-        sought = KINDS if asked.session is None and is_plain_question(line) else asked.kinds
-        most = min(max(asked.limit, MOST_OF_EACH), MAX_LIMIT)
-        candidates = self._finder.find(replace(asked, line=line, kinds=sought, limit=most))
+        line = request.line[:QUESTION_CHARS]
+        sought = KINDS if request.session is None and is_plain_question(line) else request.kinds
+        most = min(max(request.limit, MOST_OF_EACH), MAX_LIMIT)
+        candidates = self._finder.find(replace(request, line=line, kinds=sought, limit=most))
         ranked, marks = score_candidates([*candidates.facts, *candidates.turns]), MarkedFacts((), ())
         if mark is not None:
             marks = mark([candidate.fact for candidate in candidates.facts if candidate.fact is not None])
             ranked = lower_by_branch(ranked, marks)
-        return [candidate for candidate in ranked if candidate.kind in asked.kinds], candidates, marks
+        return [candidate for candidate in ranked if candidate.kind in request.kinds], candidates, marks
 
     def _make_items(self, question: str) -> Callable[[RecallCandidate], GivenItem]:
         """Return what writes the line of a candidate and counts its tokens."""

@@ -412,7 +412,7 @@ def find_moves(root: str, facts: Iterable[Fact], since: tuple[str, Millis] | Non
         for fact in facts:
             words = FactWords(fact.target, fact.content)
             cited = [citation for citation in parse_citations(fact.cites) if citation.kind == "lines"]
-            moved = {citation: there for citation in cited if (there := checker.cite_moved(citation, words, since))}
+            moved = {citation: place for citation in cited if (place := checker.cite_moved(citation, words, since))}
             moves |= {fact.uid: moved} if moved else {}
     return moves
 
