@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, closing, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -140,8 +140,12 @@ class Store:
     def recall(self) -> Recall:
         """The facts and turns that answer a question."""
         from hermes_memory_store.find.recall import Recall
+        from hermes_memory_store.find.touched_facts import find_touched_facts
 
-        return Recall(self.search, self.turns, self.clock, lambda theme: self.place_themes.project_of(theme))
+        find_touched = partial(find_touched_facts, self.db, self.names, limit=1)
+        return Recall(
+            self.search, self.turns, self.clock, lambda theme: self.place_themes.project_of(theme), find_touched
+        )
 
     @property
     def session_start(self) -> library.ContextBlocks:

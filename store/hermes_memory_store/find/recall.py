@@ -27,8 +27,9 @@ from hermes_memory_store.find.candidates import (
     TurnSource,
 )
 from hermes_memory_store.find.query_syntax import parse_query
-from hermes_memory_store.find.question_gate import is_touched
+from hermes_memory_store.find.question_gate import asks_nothing, is_touched
 from hermes_memory_store.find.search import MAX_LIMIT, Search
+from hermes_memory_store.find.touched_facts import TouchedFact
 from hermes_memory_store.find.turn_sentences import (
     FEW_TOKENS,
     find_best_sentences,
@@ -81,10 +82,18 @@ class Recall:
     """Find what answers a question. It never writes, opens no connection and loads no model."""
 
     def __init__(
-        self, search: Search, turns: TurnSource, clock: Clock, project_of: Callable[[str], str | None]
+        self,
+        search: Search,
+        turns: TurnSource,
+        clock: Clock,
+        project_of: Callable[[str], str | None],
+        find_touched: Callable[[str, str], Sequence[TouchedFact]],
     ) -> None:
-        """:param project_of: returns the project that a theme is of"""
+        """:param project_of: returns the project that a theme is of
+        :param find_touched: as `find_touched_facts`, of a theme
+        """
         self._finder = CandidateFinder(search, turns, project_of)
+        self._find_touched = find_touched
         self._clock = clock
 
     def rank(
@@ -149,7 +158,7 @@ class Recall:
         request = RecallQuestion(themes, question, kinds, nearest, budget // SHORTEST_LINE)
         ranked, candidates, marks = self._ask(request, mark)
         to_item = self._make_items(question)
-        if not has_touching(question, ranked):
+        if not self._is_touched(themes, question, ranked):
             misfits = tuple(map(to_item, ranked[:MOST_MISFITS]))
             return Given((), misfits, 0, name_ranking(nearest, ranked_by), candidates.note, held_note=marks.held_note)
         fence = count_tokens(f"{HEAD}\n")
@@ -177,6 +186,17 @@ class Recall:
             marks = mark([candidate.fact for candidate in candidates.facts if candidate.fact is not None])
             ranked = lower_by_branch(ranked, marks)
         return [candidate for candidate in ranked if candidate.kind in request.kinds], candidates, marks
+
+    def _is_touched(self, themes: Sequence[str], question: str, ranked: Sequence[RecallCandidate]) -> bool:
+        """Check whether any of these touches a question; what asks nothing is touched by the facts that a hook gives with it."""
+        if any(item.is_exact or (item.meaning or 0.0) >= LIKE for item in ranked):
+            return True
+        facts = [(item.fact.target, item.fact.content) for item in ranked if item.fact is not None]
+        turns = [("", item.turn.content) for item in ranked if item.turn is not None]
+        if asks_nothing(question):
+            by_fact = bool(facts) and any(self._find_touched(theme, question) for theme in themes)
+            return by_fact or (bool(turns) and is_touched(question, turns))
+        return is_touched(question, [*facts, *turns]) if is_plain_question(question) else bool(ranked)
 
     def _make_items(self, question: str) -> Callable[[RecallCandidate], GivenItem]:
         """Return what writes the line of a candidate and counts its tokens."""
@@ -246,14 +266,6 @@ def is_plain_question(question: str) -> bool:
     except QueryError:
         return False  # of facts that is an error, and turns know no filters
     return bool(query.words) and not query.phrases and not query.excluded and query.filter == FactFilter()
-
-
-def has_touching(question: str, ranked: Sequence[RecallCandidate]) -> bool:
-    """Check whether any of these touches a question, by its words or its meaning; what is meant literally does."""
-    if not is_plain_question(question) or any(item.is_exact or (item.meaning or 0.0) >= LIKE for item in ranked):
-        return bool(ranked)
-    facts = [(item.fact.target, item.fact.content) for item in ranked if item.fact is not None]
-    return is_touched(question, [*facts, *(("", item.turn.content) for item in ranked if item.turn is not None)])
 
 
 def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:

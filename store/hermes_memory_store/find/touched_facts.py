@@ -58,7 +58,7 @@ that is a part of the target, as far as it is rare."""
 WHOLE_MESSAGE, INSIDE_NAME = 0.2, 0.5
 """What is added where a fact has every word of a message; and what a common word inside an identifier or a path still counts."""
 
-LEAST_FIT, STANDS_BESIDE = 0.75, 0.5
+LEAST_FIT, STANDS_BESIDE = 0.75, 0.65
 """How well a message must fit a fact, and what share of its best fit. These numbers were chosen on the choosing half of
 `tests/recall_sets/work` and on `tests/bridge/hook_service/prompt_set.py`."""
 
@@ -71,6 +71,8 @@ COMMON_SHARE = 0.3
 WORD = re.compile(r"[#@.]?\w[\w./-]*\w")
 COLOUR = re.compile(r"#(?=[0-9a-f]*[a-f])(?:[0-9a-f]{3}){1,2}\b", re.IGNORECASE)
 UNIT = re.compile(r"\b(\d+)(?=[a-z]{1,2}\b)", re.IGNORECASE)
+CAMEL_CASE = re.compile(r"\b(?=\w*[a-z][A-Z][a-z])\w+")
+CAMEL_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 NAME_SIGN = re.compile(r"[._/#]|[a-z][A-Z]|\d")
 CLAUSE_ENDS = re.compile(r"[,;:.] | - ")
 
@@ -117,7 +119,9 @@ def find_touched_facts(
 
 def find_message_hits(db: Db, message: str, low: int, total: int) -> list[WordHits]:
     """Find the facts that hold each word of a message, one of its forms or a synonym."""
-    look = to_query_terms(UNIT.sub(r"\1 ", COLOUR.sub(" hex colour ", message)).split(), (), ())
+    message = UNIT.sub(r"\1 ", COLOUR.sub(" hex colour ", message))
+    message = CAMEL_CASE.sub(lambda name: f"{name[0]} {CAMEL_HUMP.sub('_', name[0])}", message)
+    look = to_query_terms(message.split(), (), ())
     vocabulary = Vocabulary(db, FACTS, [(low, low + total)])
     add_word_forms(look, vocabulary, ())
     add_synonyms(look)

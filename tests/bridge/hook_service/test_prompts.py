@@ -28,10 +28,8 @@ def shop(db: Path) -> Iterator[Store]:
         yield store
 
 
-@pytest.mark.parametrize(("prompts", "precision", "recall"), [(CHOOSING, 0.9, 0.85), (HELD_OUT, 0.9, 0.85)])
-def test_prompts_find_the_facts_they_touch_and_few_others(
-    shop: Store, prompts: Prompts, precision: float, recall: float
-) -> None:
+@pytest.mark.parametrize("prompts", [CHOOSING, HELD_OUT])
+def test_prompts_find_the_facts_they_touch_and_few_others(shop: Store, prompts: Prompts) -> None:
     right = wrong = missed = 0
     for text, wanted in prompts:
         found = {fact.target for fact in find_message_facts(shop, "default", text)}
@@ -39,8 +37,8 @@ def test_prompts_find_the_facts_they_touch_and_few_others(
         wrong += len(found - set(wanted))
         missed += len(set(wanted) - found)
         assert wanted or not found, f"{text} touches nothing"
-    assert right / (right + wrong) >= precision
-    assert right / (right + missed) >= recall
+    assert right / (right + wrong) >= 0.9
+    assert right / (right + missed) >= 0.85
 
 
 @pytest.mark.parametrize(
@@ -52,6 +50,7 @@ def test_prompts_find_the_facts_they_touch_and_few_others(
         ("D[search.typo]: trigrams for misspelled cities", "trigrams are slow", "fix the typo in the readme"),
         ("D[forms.dates]: native input", "which input do dates of forms have?", "put the date at the top"),
         ("D[routing]: file routes in src/routes", "add routing for the shop", "open routes/courses.tsx"),
+        ("D[dispute.flow]: a chargeback stops payouts", "split ChargebackService", "charge GoBackService"),
         ("V[cluster.prod]: k3s on six nodes of kubernetes", "is k8s slow?", "produce a list of six numbers"),
     ],
 )
