@@ -68,7 +68,7 @@ TURN = 0.8
 ALREADY_TOLD = 0.5
 """What a fact is still worth whose turns are given, and a turn of which a fact is given: neither says all of the other."""
 
-LIKE = 0.35
+LIKE = 0.4
 """Similarity from which on what shares no word with a question touches it."""
 
 PARTS = ("words", "beside", "meaning", "branch")
