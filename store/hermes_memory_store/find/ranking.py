@@ -26,12 +26,8 @@ TARGET = 2.0
 WHOLE_TARGET, IN_A_ROW = 0.5, 0.25
 """What is added where the word is all of the target, and where two asked words stand side by side."""
 
-TIER = {Tier.HOT.value: 0.15, Tier.COLD.value: 0.0}
-"""What a tier adds, in units of one word; the others come last."""
-OTHER_TIER = -0.15
-
-RECENCY = 0.1
-"""What the newest candidate has above the oldest, in units of one word."""
+TIERS = (Tier.HOT.value, Tier.COLD.value)
+"""Of what fits alike these come first, in this order."""
 
 SATURATION, LENGTH = 1.2, 0.4
 """BM25's k1 and b, for facts of a sentence."""
@@ -64,9 +60,6 @@ DATED = 1.0
 
 SAYS_WHEN = 0.5
 """How much more it is worth that a text tells of a time, if the question asks for one."""
-
-IN_QUESTION = 0.1
-"""How much of a tier's weight is left where relevance decides."""
 
 
 @dataclass(slots=True)
@@ -128,29 +121,26 @@ def rank_exact(candidates: Sequence[Candidate], look: QueryTerms) -> list[Candid
     """
     fits = TermMatches(look.words)
     in_a_row = [join_query_words(here.text, there.text) for here, there in pairwise(look.words)]
-    newest = sorted(candidates, key=lambda candidate: (candidate.updated_at, candidate.id))
-    for place, candidate in enumerate(newest):
+    for candidate in candidates:
         by_target = target_matches(candidate, fits)
         candidate.score = sum(max(by_target.get(at, 0.0), candidate.fit) for at in range(len(look.words)))
         if in_a_row:
             content = fold_accents(candidate.content)
             candidate.score += IN_A_ROW * sum(pair in content for pair in in_a_row)
-        candidate.score += TIER.get(candidate.tier, OTHER_TIER) + RECENCY * place / len(newest)
-    return sorted(newest, key=to_rank)
+    return sorted(candidates, key=to_rank)
 
 
-def to_rank(candidate: Candidate) -> tuple[float, int, int]:
-    """Return by what scored candidates are sorted: the best first, then the newest."""
-    return -candidate.score, -candidate.updated_at, -candidate.id
+def to_rank(candidate: Candidate) -> tuple[float, int, int, int]:
+    """Return by what scored candidates are sorted: the best first, then by tier, then the newest."""
+    tier = TIERS.index(candidate.tier) if candidate.tier in TIERS else len(TIERS)
+    return -candidate.score, tier, -candidate.updated_at, -candidate.id
 
 
 def rank_some(candidates: Sequence[Candidate], look: QueryTerms, scores: Mapping[int, float]) -> list[Candidate]:
     """Rank facts that have some words, by the weight of those (`scores`), position, tier and recency."""
     fits = TermMatches(look.words)
     for candidate in candidates:
-        candidate.score = (
-            scores[candidate.id] + sum(target_matches(candidate, fits).values()) + TIER.get(candidate.tier, OTHER_TIER)
-        )
+        candidate.score = scores[candidate.id] + sum(target_matches(candidate, fits).values())
     return sorted(candidates, key=to_rank)
 
 
@@ -188,14 +178,11 @@ def rank_question(
     for candidate in candidates:
         if candidate.speaker in named:
             scores[candidate.id] *= 1.0 + SPEAKER_BONUS
-    total = add_neighbour_scores(scores, candidates)
-    if is_asking_when(question):
-        for candidate in candidates:
-            total[candidate.id] *= 1.0 + SAYS_WHEN * has_time_expression(candidate.content)
-    newest = max(candidate.updated_at for candidate in candidates)
+    total, asks_when = add_neighbour_scores(scores, candidates), is_asking_when(question)
     for candidate in candidates:
-        candidate.score = total[candidate.id] * (1.0 + IN_QUESTION * TIER.get(candidate.tier, OTHER_TIER))
-        candidate.score += 1e-6 * candidate.updated_at / newest
+        candidate.score = total[candidate.id]
+        if asks_when and has_time_expression(candidate.content):
+            candidate.score *= 1.0 + SAYS_WHEN
     return sorted(candidates, key=to_rank)
 
 
