@@ -12,6 +12,8 @@ from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
 from hermes_memory_store.language.stop_words import is_stop_word, stop_forms
 from hermes_memory_store.language.synonyms import (
+    NEAR,
+    SAME,
     find_phrases,
     find_synonyms,
     find_unspaced,
@@ -45,11 +47,11 @@ from hermes_memory_store.notation.abbreviations import abbreviation_variants
 
 EXACT, OTHER_FORM, BEGINNING = 1.0, 0.95, 0.7
 """How well a term fits: the word itself (by stem), its abbreviation or long form, a longer word that begins with it. What fits
-less is a synonym (`synonyms.SAME`, `NEAR`) or what may have been meant by a typing error."""
+less is a synonym (`SAME`, `NEAR`) or what may have been meant by a typing error."""
 
-MEANT, PART, CHARACTER = 0.6, 0.5, 0.2
-"""How well a word fits that was probably meant by one that nothing has; one part of a compound for the whole; and a pair that has
-one character of a Chinese pair which nothing has, as 牙医 has of 看牙. Chosen on the choosing halves of tests/recall_sets."""
+CHARACTER = 0.2
+"""How well a pair fits that has one character of a Chinese pair which nothing has, as 牙医 has of 看牙. A word that was probably
+meant by one that nothing has fits like another way to write it (`SAME`), a part of a compound like a near word (`NEAR`)."""
 
 MAX_PAIRS_APART, MAX_CORRECTED, MAX_NEAR = 8, 2, 24
 """Pairs of a query whose characters are looked for; its words that are taken for typing errors, the longest first; terms and
@@ -227,10 +229,10 @@ def add_compound_parts(look: QueryTerms, vocabulary: Vocabulary) -> None:
         best = max(splits, key=lambda split: sum(len(part) for part in split if terms[part] & indexed), default=())
         for part in best:
             for term in sorted(terms[part] & indexed):
-                word.add((term,), PART)
+                word.add((term,), NEAR)
             for member in [stem_word(part), *find_forms(part, ["de"], members_beginning_with)]:
                 for synonym in find_synonyms((member,)):
-                    word.add(synonym, PART * PART)
+                    word.add(synonym, NEAR * NEAR)
 
 
 def add_synonyms(look: QueryTerms) -> None:
@@ -324,10 +326,10 @@ def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
     if not may_be_mistyped(word):
         return
     for term in vocabulary.correct(word.text):
-        word.add((term,), MEANT)
+        word.add((term,), SAME)
     for term in find_corrections(word.text, members_beginning_with, known_members):
         for synonym, fit in find_synonyms((term,)).items():
-            word.add(synonym, fit * MEANT)
+            word.add(synonym, fit * SAME)
 
 
 def may_be_mistyped(word: QueryTerm) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from hermes_memory_store.find.query_terms import (
-    MEANT,
     QueryTerms,
     add_synonyms,
     add_word_forms,
@@ -62,7 +61,7 @@ def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:
     for word in look.words:
         if known.terms.isdisjoint(word.terms) and may_be_mistyped(word):
             for term in known.correct(word.text):
-                word.add((term,), MEANT)
+                word.add((term,), SAME)
     return has_enough(look, words, texts, counted)
 
 
