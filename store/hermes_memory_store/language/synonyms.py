@@ -20,9 +20,6 @@ SAME, NEAR = 0.65, 0.5
 """How well another way to write a word fits, and one that people use for it; a longer word that begins with it fits 0.7.
 Chosen on `CHOOSING` of tests/recall_sets/developers.txt."""
 
-MAX_SYNONYMS = 48
-"""Synonyms of one word that are looked for, the closest."""
-
 LONGEST_PHRASE = 4
 """Terms of the longest member of the table."""
 
@@ -59,7 +56,7 @@ def find_synonyms(terms: Terms) -> Mapping[Terms, float]:
         for member in line.split("|"):
             synonyms.setdefault(tuple(member.split(" ")), fit)
     synonyms.pop(terms, None)
-    return dict(list(synonyms.items())[:MAX_SYNONYMS])
+    return synonyms
 
 
 @cache
