@@ -25,8 +25,8 @@ MOST_OF_EACH = 35
 MOST_BY_MEANING = 60
 """Those that are looked at for their meaning, however few words they share."""
 
-SAME_SOURCE, LEAST_SHARED = 0.75, 0.1
-"""Where a fact names several turns, a source has so many of the words that the most alike of them shares, and of the fact's."""
+SAME_SOURCE = 0.75
+"""Where a fact names several turns, a source has so many of the words that the most alike of them shares."""
 
 
 class TurnSource(Protocol):
@@ -210,5 +210,5 @@ def find_likely_sources(fact: Fact, turns: Sequence[RecallCandidate]) -> list[Re
         return []
     words = {*text_terms(fact.content), *text_terms(fact.target)}
     shared = {turn.key: len(words & {*text_terms(turn.turn.content)}) for turn in turns if turn.turn is not None}
-    least = max(SAME_SOURCE * max(shared.values()), LEAST_SHARED * len(words), 1)
+    least = max(SAME_SOURCE * max(shared.values()), 1)
     return [turn for turn in turns if shared[turn.key] >= least]
