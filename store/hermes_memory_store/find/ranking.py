@@ -30,7 +30,7 @@ TIERS = (Tier.HOT.value, Tier.COLD.value)
 """Of what fits alike these come first, in this order."""
 
 SATURATION, LENGTH = 1.2, 0.4
-"""BM25's k1 and b, for facts of a sentence."""
+"""BM25's k1 and b, for facts of a sentence, turns and sessions."""
 
 LIKELY = 4
 """Of so many for each that is ranked it is looked at what they lend their neighbours."""
@@ -45,9 +45,8 @@ NEIGHBOUR_SHARE = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
 together is about the same thing."""
 
-SESSION_SHARE, SESSION_LENGTH = 0.4, 0.75
-"""How much of the best score the session that fits a question best lends to its turns, others in proportion; and BM25's b for
-sessions."""
+SESSION_SHARE = 0.4
+"""How much of the best score the session that fits a question best lends to its turns, others in proportion."""
 
 ANSWERED = 0.6
 """How much more of its score what asks lends to what was said next, its answer."""
@@ -268,7 +267,7 @@ def add_session_scores(
         counts = [bisect_right(keys, last) - bisect_left(keys, first) for first, last in stretches.values()]
         rarity = inverse_document_frequency(sum(map(bool, counts)), len(counts))
         for session, count, length in zip(stretches, counts, lengths, strict=True):
-            dampened = SATURATION * (1 - SESSION_LENGTH + SESSION_LENGTH * length / average)
+            dampened = SATURATION * (1 - LENGTH + LENGTH * length / average)
             lent[session] += rarity * count / (count + dampened)
     share = SESSION_SHARE * candidates[0].score / (max(lent.values()) or 1.0)
     usual, before = fmean(lent.values()), sum(candidate.score for candidate in candidates)
