@@ -68,8 +68,9 @@ from hermes_memory_store.find.ranking import (
     sum_scores,
     text_terms,
 )
+from hermes_memory_store.find.search import MAX_LIMIT, NEAR_POSTINGS, POSTINGS, RANKED
 from hermes_memory_store.find.text_scan import scan_turns
-from hermes_memory_store.find.turn_sentences import SPEAKER
+from hermes_memory_store.find.turn_sentences import MOST_CHARS, SPEAKER
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.intake.intake import AdmittedTurn, Intake
 from hermes_memory_store.items import action_rows
@@ -87,25 +88,11 @@ from hermes_memory_themes import ThemeName
 if TYPE_CHECKING:
     from hermes_memory_store.upkeep.purge import Purge
 
-POSTINGS = 300
-"""The newest turns with one word that are looked at."""
-
-NEAR_POSTINGS = 150
-"""The newest turns with what may stand for one word of a question that are looked at."""
-
-RANKED = 80
-"""Turns that are read and ranked."""
-
-READ = 4_000
-"""Characters of a turn that ranking takes apart."""
-
 ENDS_ASKING = re.compile(r"[?？؟][\s\"'”’)»*_]*\Z")
 """A question at the very end; one in the middle was often answered by who asked it."""
 
 MOST_AFTER_QUESTION = 16
 """Characters from the end of a turn that are looked at for it."""
-
-MAX_LIMIT = 1_000
 
 
 KNOWN = """
@@ -776,7 +763,7 @@ def split_turns(rows: Mapping[int, Sequence[Any]], keys: Iterable[int]) -> dict[
     for key in keys:
         *_, text, at, _, _, session_id = rows[key]
         speaker, asks = SPEAKER.match(text), ENDS_ASKING.search(text[-MOST_AFTER_QUESTION:]) is not None
-        read, tier = text[:READ], Tier.HOT.value
+        read, tier = text[:MOST_CHARS], Tier.HOT.value
         parts[key] = (
             key,
             session_id or 0,

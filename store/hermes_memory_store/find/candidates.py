@@ -10,14 +10,11 @@ from hermes_memory_store.context.given import Nearest
 from hermes_memory_store.database.written_facts import describe_doubt
 from hermes_memory_store.find.query_syntax import split_host_filter
 from hermes_memory_store.find.ranking import TurnRanking, text_terms
-from hermes_memory_store.find.search import Search
+from hermes_memory_store.find.search import RANKED, Search
 from hermes_memory_store.hosts.host_data import is_client_of
 from hermes_memory_store.model import Fact, FactSearchResult, Tier, Turn, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFact
 from hermes_memory_themes.theme_identity import DEFAULT
-
-MOST_BY_WORDS = 80
-"""Facts of each theme that are looked at for their words where no turn answers."""
 
 MOST_OF_EACH = 35
 """Facts and turns that are looked at where there are both, which help each other: more find hardly more."""
@@ -116,7 +113,7 @@ class CandidateFinder:
         if "fact" in question.kinds:
             theme, *others = question.themes
             scope, also = question.scope, tuple(filter(None, others))
-            most = question.limit if turns else max(question.limit, MOST_BY_WORDS)
+            most = question.limit if turns else max(question.limit, RANKED)
             result = self._search.find(
                 theme, question.line, scope=scope, limit=most, record=False, also=also, ranked=most
             )

@@ -54,7 +54,7 @@ from hermes_memory_store.find.ranking import (
     sum_scores,
     text_terms,
 )
-from hermes_memory_store.find.text_scan import Within, scan_facts
+from hermes_memory_store.find.text_scan import MIN_EXACT_MATCHES, Within, scan_facts
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.items import fact_pages
 from hermes_memory_store.items.fulltext import scope_facet, tier_facet, type_facet
@@ -63,7 +63,7 @@ from hermes_memory_store.model import Fact, FactFilter, FactSearchResult, Query,
 from hermes_memory_themes import Policies
 
 MAX_LIMIT = 1_000
-"""Facts one search returns at most."""
+"""Facts or turns that one search returns at most."""
 
 NEWEST = 60
 """Facts with every one of several words that are ranked at least, the newest."""
@@ -71,15 +71,12 @@ NEWEST = 60
 SELECT = 30
 """Where there are more facts than are ranked: how many with the first word in the target, and how many hot ones, are added."""
 
-MIN_EXACT_HITS = 5
-"""With fewer facts that have every word, those that have some are added."""
-
 POSTINGS, NEAR_POSTINGS, LOOK_UP_POSTINGS = 300, 150, 120
 """Hits that are looked at: of one word of a question, of what may stand for one, and of one of several words of a look-up, where
 what has them all is looked for anyway."""
 
 RANKED = 80
-"""Facts of a question that are read and ranked."""
+"""Facts or turns of a question that are read and ranked."""
 
 COMMON = 0.05
 """A word that more than this part of all facts has is looked for in the text of what has the others."""
@@ -242,7 +239,7 @@ class Search:
         if look.question and look.words:
             ranked, complete = self._find_answers(look, within, postings, exact, most_ranked, question)
             whole = whole and complete
-        elif look.words and whole and len(exact) < (min(MIN_EXACT_HITS, limit) if postings else limit):
+        elif look.words and whole and len(exact) < (min(MIN_EXACT_MATCHES, limit) if postings else limit):
             ranked, with_all, whole = self._find_with_prefixes(look, within, postings, exact, limit)
         else:
             ranked, with_all, whole = rank_exact(exact, look), len(exact), whole and not look.words
@@ -307,7 +304,7 @@ class Search:
         ranked = rank_exact(exact, look)
         if not ranked and not postings:
             postings = [TermPostings([], cut=False, share=0.0, rarity=0.0)]
-        if not postings or len(ranked) >= min(MIN_EXACT_HITS, limit):
+        if not postings or len(ranked) >= min(MIN_EXACT_MATCHES, limit):
             return ranked, len(ranked), whole
         for at, word in enumerate(look.words):
             if not postings[at].keys:
