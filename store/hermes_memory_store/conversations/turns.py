@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -88,12 +87,8 @@ from hermes_memory_themes import ThemeName
 if TYPE_CHECKING:
     from hermes_memory_store.upkeep.purge import Purge
 
-ENDS_ASKING = re.compile(r"[?？؟][\s\"'”’)»*_]*\Z")
-"""A question at the very end; one in the middle was often answered by who asked it."""
-
-MOST_AFTER_QUESTION = 16
-"""Characters from the end of a turn that are looked at for it."""
-
+ASKING, AFTER_QUESTION = ("?", "？", "؟"), " \t\n\"'”’)»*_"
+"""How a question at the very end is marked, and what may follow; one in the middle was often answered by who asked it."""
 
 KNOWN = """
     SELECT uid FROM turns WHERE theme_id = ?1 AND uid IN ({marks})
@@ -762,7 +757,7 @@ def split_turns(rows: Mapping[int, Sequence[Any]], keys: Iterable[int]) -> dict[
     parts = {}
     for key in keys:
         *_, text, at, _, _, session_id = rows[key]
-        speaker, asks = SPEAKER.match(text), ENDS_ASKING.search(text[-MOST_AFTER_QUESTION:]) is not None
+        speaker, asks = SPEAKER.match(text), text.rstrip(AFTER_QUESTION).endswith(ASKING)
         read, tier = text[:MOST_CHARS], Tier.HOT.value
         parts[key] = (
             key,
