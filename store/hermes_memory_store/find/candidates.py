@@ -22,9 +22,6 @@ MOST_OF_EACH = 35
 MOST_BY_MEANING = 60
 """Those that are looked at for their meaning, however few words they share."""
 
-SAME_SOURCE = 0.75
-"""Where a fact names several turns, a source has so many of the words that the most alike of them shares."""
-
 
 class TurnSource(Protocol):
     """Finds captured turns, as `Turns` does."""
@@ -202,10 +199,8 @@ def link_sources(facts: Iterable[RecallCandidate], turns: Iterable[RecallCandida
 
 
 def find_likely_sources(fact: Fact, turns: Sequence[RecallCandidate]) -> list[RecallCandidate]:
-    """Return those of several turns that a fact was most likely written from."""
-    if not turns:
-        return []
+    """Return those of several turns that share most of a fact's words."""
     words = {*text_terms(fact.content), *text_terms(fact.target)}
     shared = {turn.key: len(words & {*text_terms(turn.turn.content)}) for turn in turns if turn.turn is not None}
-    least = max(SAME_SOURCE * max(shared.values()), 1)
-    return [turn for turn in turns if shared[turn.key] >= least]
+    most = max(shared.values(), default=0)
+    return [turn for turn in turns if shared[turn.key] == most > 0]
