@@ -56,7 +56,7 @@ def format_day(at: Millis, now: Millis | None = None) -> str:
 def find_best_sentences(
     text: str, question_terms: Collection[str], count: Callable[[str], int], most: int = MOST_TOKENS
 ) -> str:
-    """Return the sentence with most of the question's words, the longest of several, and those around it.
+    """Return the sentence with most of the question's words, the first of several, and those around it.
 
     :param most: tokens, for what stands around it
     """
@@ -65,11 +65,8 @@ def find_best_sentences(
         return whole
     sentences = [" ".join(sentence.split()) for sentence in SENTENCE_ENDS.split(text) if sentence.strip()]
     terms = frozenset(question_terms)
-    best = max(
-        range(len(sentences)), key=lambda at: (len(terms.intersection(text_terms(sentences[at]))), len(sentences[at]))
-    )
-    first = last = best
-    line = sentences[best]
+    first = last = max(range(len(sentences)), key=lambda at: len(terms.intersection(text_terms(sentences[at]))))
+    line = sentences[first]
     while True:
         if last + 1 < len(sentences):
             wider = (first, last + 1)
