@@ -17,7 +17,7 @@ from hermes_memory_store.projects.branch_labels import MarkedFact
 from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_OF_EACH = 35
-"""Facts and turns that are looked at where there are both, which help each other: more find hardly more."""
+"""Facts and turns that are looked at where there are both, which help each other: more find more, in as much more time."""
 
 MOST_BY_MEANING = 60
 """Those that are looked at for their meaning, however few words they share."""

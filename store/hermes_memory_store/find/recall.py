@@ -1,7 +1,6 @@
 """Rank the facts and turns that answer a question, in one list, and pack them into a budget of tokens.
 
-One measure ranks both: what each says itself, and what stands beside it says. Its weights were chosen by grid where they are
-flat: each may be halved or doubled for hardly any evidence.
+One measure ranks both: what each says itself, and what stands beside it says.
 """
 
 from __future__ import annotations
