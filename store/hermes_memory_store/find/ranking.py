@@ -54,7 +54,7 @@ ANSWERED = 0.6
 SPEAKER_BONUS = 0.35
 """How much more it is worth that a turn was said by someone whom the question names."""
 
-DATED = 1.0
+DATED = 4.0
 """What a fact of the month or year that a question names has above others."""
 
 SAYS_WHEN = 0.5
