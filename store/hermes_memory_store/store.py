@@ -144,7 +144,12 @@ class Store:
 
         find_touched = partial(find_touched_facts, self.db, self.names, limit=1)
         return Recall(
-            self.search, self.turns, self.clock, lambda theme: self.place_themes.project_of(theme), find_touched
+            self.db,
+            self.search,
+            self.turns,
+            self.clock,
+            lambda theme: self.place_themes.project_of(theme),
+            find_touched,
         )
 
     @property

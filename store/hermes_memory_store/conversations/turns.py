@@ -57,7 +57,6 @@ from hermes_memory_store.find.ranking import (
     RARER,
     Candidate,
     TermPostings,
-    TurnRanking,
     add_near_postings,
     add_session_scores,
     best_keys,
@@ -74,7 +73,7 @@ from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.intake.intake import AdmittedTurn, Intake
 from hermes_memory_store.items import action_rows
 from hermes_memory_store.items.journal import OF_HISTORY, Journal, JournalEntry, redact_journal
-from hermes_memory_store.items.kinds import TURN
+from hermes_memory_store.items.kinds import TURN, TurnRow
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.items.tier_columns import IS_PROPOSED
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS
@@ -394,13 +393,15 @@ class Turns:
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise errors.ArgumentError(f"limit must be from 1 to {MAX_LIMIT:,}, not {limit}", limit)
-        ranking = self.rank(
-            theme, query, most=max(RANKED, limit), best=limit, session=session, roles=roles, for_agents=for_agents
-        )
-        best = max([1e-9, *(score for _, score in ranking.scored[:1])])
+        with self._db.snapshot():
+            ranked, matched = self.rank(
+                theme, query, most=max(RANKED, limit), best=limit, session=session, roles=roles, for_agents=for_agents
+            )
+            turns = self.load(ranked)
+        best = max([1e-9, *(candidate.score for candidate in ranked[:1])])
         return [
-            TurnHit(ranking.turns[key], round(max(0.0, ranking.matched * score / best), 4), key)
-            for key, score in ranking.scored
+            TurnHit(turn, round(max(0.0, matched * candidate.score / best), 4), candidate.id)
+            for turn, candidate in zip(turns, ranked, strict=True)
         ]
 
     def describe_sessions(self, theme: str, session: str | None = None) -> str | None:
@@ -420,24 +421,20 @@ class Turns:
         """Return the note to show beside search results when the index of turns is damaged, else None."""
         return None if is_index_usable(self._db.conn, TURNS) else index_note(TURNS)
 
-    def by_keys(
-        self,
-        theme: str,
-        keys: Sequence[int],
-        *,
-        session: str | None = None,
-        roles: Sequence[str] = (),
-        for_agents: bool = False,
-    ) -> dict[int, Turn]:
-        """Return those of these turns that belong to a theme, by key.
+    def by_keys(self, theme: str, keys: Sequence[int], *, session: str | None, for_agents: bool) -> list[Candidate]:
+        """Return those of these turns that belong to a theme.
 
         :param session: only of this session, by name
         :param for_agents: leave out what is suspicious, and kept for the person alone
         """
-        is_wanted = to_turn_filter(session, roles, for_agents)
+        is_wanted = to_turn_filter(session, (), for_agents)
         low, high = self._range(theme)
-        rows = [row for row in self._rows([key for key in keys if low <= key <= high]) if is_wanted(row)]
-        return {row[0]: turn for row, turn in zip(rows, self._to_turns(rows), strict=True)}
+        rows = self._rows([key for key in keys if low <= key <= high])
+        return [Candidate(row.id, 0, "", "", "", row.at, row.at, turn=row) for row in rows if is_wanted(row)]
+
+    def load(self, candidates: Iterable[Candidate]) -> builtins.list[Turn]:
+        """Return the turns among some candidates, in their order."""
+        return self._to_turns(candidate.turn for candidate in candidates if candidate.turn is not None)
 
     def find_known(self, theme: str, wanted: Uids) -> set[Uid]:
         """Return those of these turns that are here, or were erased here. :param wanted: uids"""
@@ -606,8 +603,8 @@ class Turns:
         session: str | None = None,
         roles: Sequence[str] = (),
         for_agents: bool = True,
-    ) -> TurnRanking:
-        """Return the turns that share words with a query, best first, with the scores of `rank_question`.
+    ) -> tuple[builtins.list[Candidate], float]:
+        """Return the turns that share words with a query, best first, by `rank_question`, and what part of it the best has.
 
         :param most: turns that are read and ranked; the other parameters are those of `search`
         :param best: of those, how many are returned; all unless given
@@ -615,7 +612,7 @@ class Turns:
         with self._db.snapshot():
             low, high = self._range(theme)
             if low == high:
-                return TurnRanking([], {}, 0.0)
+                return [], 0.0
             clients, _ = split_host_filter(query)
             origins, hits_sql = None, HITS.format("")
             if clients:
@@ -641,7 +638,7 @@ class Turns:
             rows = self._best(order, most, to_turn_filter(session, roles, for_agents, origins))
             rows = {key: row for key, row in rows.items() if key in scores or is_beside(key, rows, scores)}
             if not rows:
-                return TurnRanking([], {}, 0.0)
+                return [], 0.0
             candidates = [
                 Candidate(*parts)
                 for parts in self._db.load_kept("turn parts", [*rows], partial(split_turns, rows)).values()
@@ -656,8 +653,7 @@ class Turns:
                 stretches = self._db.load_kept("stretches", sorted(sessions), self._load_stretches)
                 ranked = add_session_scores(ranked, [hits.keys[::-1] for hits in postings if not hits.cut], stretches)
             matched = max(scores.get(candidate.id, 0.0) for candidate in ranked) / (sum(rarities) or 1.0)
-            scored = [(candidate.id, candidate.score) for candidate in ranked[:best]]
-            return TurnRanking(scored, {key: to_turn(rows[key], self._names) for key, _ in scored}, matched)
+            return ranked[:best], matched
 
     def _find_postings(
         self, look: QueryTerms, low: int, high: int, total: int, hits_sql: str
@@ -704,24 +700,24 @@ class Turns:
 
     def _best(
         self, scores: Mapping[int, float], most: int, is_wanted: Callable[[Sequence[Any]], bool]
-    ) -> dict[int, tuple[Any, ...]]:
-        best: dict[int, tuple[Any, ...]] = {}
+    ) -> dict[int, TurnRow]:
+        best: dict[int, TurnRow] = {}
         for some in in_chunks(best_keys(scores), most):
             best |= {row[0]: row for row in self._rows(some) if is_wanted(row)}
             if len(best) >= most:
                 break
         return best
 
-    def _rows(self, keys: Sequence[int]) -> Collection[tuple[Any, ...]]:
+    def _rows(self, keys: Sequence[int]) -> Collection[TurnRow]:
         return self._db.load_kept("turn rows", keys, self._load_rows).values()
 
     def _load_stretches(self, sessions: Sequence[int]) -> dict[int, tuple[int, int]]:
         rows = self._db.rows(STRETCHES, (json.dumps(list(sessions)),))
         return {key: (first, last) for key, first, last in rows}
 
-    def _load_rows(self, keys: Sequence[int]) -> dict[int, tuple[Any, ...]]:
+    def _load_rows(self, keys: Sequence[int]) -> dict[int, TurnRow]:
         rows = self._db.rows(f"{ROWS} WHERE t.id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
-        return {row[0]: row for row in rows}
+        return {row[0]: TurnRow._make(row) for row in rows}
 
     def _range(self, theme: str | None) -> tuple[int, int]:
         if theme is None:
@@ -752,26 +748,15 @@ def is_beside(key: int, rows: Mapping[int, Sequence[Any]], scores: Mapping[int, 
     return any(key + step in scores and rows.get(key + step, (-1,))[-1] == rows[key][-1] for step in steps)
 
 
-def split_turns(rows: Mapping[int, Sequence[Any]], keys: Iterable[int]) -> dict[int, tuple[Any, ...]]:
+def split_turns(rows: Mapping[int, TurnRow], keys: Iterable[int]) -> dict[int, tuple[Any, ...]]:
     """Return what `Candidate` is made of for each of these turns."""
     parts = {}
     for key in keys:
-        *_, text, at, _, _, session_id = rows[key]
-        speaker, asks = SPEAKER.match(text), text.rstrip(AFTER_QUESTION).endswith(ASKING)
-        read, tier = text[:MOST_CHARS], Tier.HOT.value
-        parts[key] = (
-            key,
-            session_id or 0,
-            "",
-            read,
-            tier,
-            at,
-            at,
-            (),
-            text_terms(read),
-            speaker[1] if speaker else "",
-            asks,
-        )
+        row = rows[key]
+        read, match = row.content[:MOST_CHARS], SPEAKER.match(row.content)
+        asks = row.content.rstrip(AFTER_QUESTION).endswith(ASKING)
+        texts = (), text_terms(read), match[1] if match else "", asks, row
+        parts[key] = (key, row.session_id or 0, "", read, Tier.HOT.value, row.at, row.at, "", None, *texts)
     return parts
 
 

@@ -106,8 +106,10 @@ class QueryTerm:
 
     def forms(self, *, near: bool) -> list[tuple[tuple[str, ...], float]]:
         """Return the terms in a row that are the word or a form of it; or, near it, that may be meant by it or stand for it."""
-        forms = [*(((term,), fit) for term, fit in self.terms.items()), *self.phrases.items()]
-        return [(terms, fit) for terms, fit in forms if (fit < BEGINNING) is near]
+        forms: list[tuple[tuple[str, ...], float]] = [
+            ((term,), fit) for term, fit in self.terms.items() if (fit < BEGINNING) is near
+        ]
+        return [*forms, *(form for form in self.phrases.items() if (form[1] < BEGINNING) is near)]
 
     def expression(self) -> str:
         """Return the word as an FTS5 expression, without its synonyms."""

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_memory_store.find.query_terms import EXACT, QueryTerm, QueryTerms
 from hermes_memory_store.language.asked_times import find_months, has_time_expression, is_asking_when, is_within_months
 from hermes_memory_store.language.tokenizer import fold_accents, index_terms
 from hermes_memory_store.language.unspaced_scripts import join_query_words
-from hermes_memory_store.model import Tier, Turn
+from hermes_memory_store.model import Tier
+
+if TYPE_CHECKING:
+    from hermes_memory_store.items.kinds import TurnRow
+    from hermes_memory_store.projects.branch_labels import MarkedFact
 
 TARGET = 2.0
 """A word in the target counts as much as twice in the content."""
@@ -61,9 +65,9 @@ SAYS_WHEN = 0.5
 """How much more it is worth that a text tells of a time, if the question asks for one."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Candidate:
-    """A fact that may match, with what ranking needs of it."""
+    """A fact or turn that may match, with what ranking needs of it."""
 
     id: int
     scope_id: int
@@ -72,14 +76,32 @@ class Candidate:
     tier: str
     updated_at: int
     created_at: int
+    type: str = ""
+    origin_detail: str | None = None
     in_target: Sequence[str] = ()
     in_content: Sequence[str] = ()
     speaker: str = ""
     asks: bool = False
     """Whether it ends in a question."""
+    turn: TurnRow | None = None
+    """None for a fact."""
     fit: float = EXACT
     """How well its content fits the words: `BEGINNING` when only longer words are known to."""
     score: float = 0.0
+    """How well it matches by words; in recall from 0 to 1 for the best: see `score_candidates`."""
+    meaning: float | None = None
+    """Cosine similarity; None without a vector."""
+    is_exact: bool = False
+    """Whether it has every word of a look-up: in recall such facts come first, in this order."""
+    beside: tuple[Candidate, ...] = ()
+    """Of a fact the candidate turns that it was written from, of a turn the candidate facts written from it."""
+    parts: tuple[float, ...] = ()
+    """What makes up the score: see `recall.PARTS`."""
+    marked: MarkedFact | None = None
+    """The fact with the label of its branch, where branches count."""
+    line: str = ""
+    tokens: int = 0
+    """As it is given, once it is written, and what that takes in its fence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +118,15 @@ class TermPostings:
     """What only synonyms of the word, or a word that was meant by it, contribute: a weight for each."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRanking:
-    """The turns that share words with a query, by key."""
+class FactRanking(NamedTuple):
+    """The facts that match a query, best first: see `FactSearchResult`."""
 
-    scored: list[tuple[int, float]]
-    """Keys and scores, best first."""
-    turns: dict[int, Turn]
-    matched: float
-    """Which part of the query's weight its best turn has, from 0 to 1."""
+    candidates: list[Candidate]
+    total: int
+    more: bool = False
+    exact: int = 0
+    note: str | None = None
+    meant: dict[str, tuple[str, ...]] = {}
 
 
 @lru_cache(maxsize=4096)
@@ -304,14 +326,15 @@ def add_near_postings(word: QueryTerm, own: TermPostings, near: TermPostings) ->
 def spread_scores(scores: Mapping[int, float], most: int) -> dict[int, float]:
     """Return the scores of the `most` best, with what these lend to their neighbours by number, before their text is known."""
     near, far = NEIGHBOUR_SHARE.values()
-    total: defaultdict[int, float] = defaultdict(float)
+    total: dict[int, float] = {}
+    before = total.get
     for key in sorted(scores, key=scores.__getitem__, reverse=True)[:most]:
         score = scores[key]
-        total[key] += score
-        total[key - 1] += near * score
-        total[key + 1] += near * score
-        total[key - 2] += far * score
-        total[key + 2] += far * score
+        total[key] = before(key, 0.0) + score
+        total[key - 1] = before(key - 1, 0.0) + near * score
+        total[key + 1] = before(key + 1, 0.0) + near * score
+        total[key - 2] = before(key - 2, 0.0) + far * score
+        total[key + 2] = before(key + 2, 0.0) + far * score
     return total
 
 

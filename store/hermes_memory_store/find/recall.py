@@ -16,17 +16,17 @@ from hermes_memory_store.clock import Clock, format_iso_time
 from hermes_memory_store.context.fence import HEAD, MARK
 from hermes_memory_store.context.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest, RankReason
 from hermes_memory_store.context.packing import Budget
+from hermes_memory_store.database.db import Db
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.find.candidates import (
     MOST_OF_EACH,
     CandidateFinder,
-    RecallCandidate,
-    RecallCandidates,
     RecallQuestion,
     TurnSource,
 )
 from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.find.question_gate import asks_nothing, is_touched
+from hermes_memory_store.find.ranking import Candidate, FactRanking
 from hermes_memory_store.find.search import MAX_LIMIT, Search
 from hermes_memory_store.find.touched_facts import TouchedFact
 from hermes_memory_store.find.turn_sentences import (
@@ -43,7 +43,8 @@ from hermes_memory_store.language.asked_times import is_asking_when
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import FactFilter, Millis, Turn, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
-from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFacts
+from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFact, MarkedFacts
+from hermes_memory_store.uids import format_uid
 
 KINDS = ("fact", "turn")
 SHORTEST_LINE = 8
@@ -82,6 +83,7 @@ class Recall:
 
     def __init__(
         self,
+        db: Db,
         search: Search,
         turns: TurnSource,
         clock: Clock,
@@ -91,6 +93,9 @@ class Recall:
         """:param project_of: returns the project that a theme is of
         :param find_touched: as `find_touched_facts`, of a theme
         """
+        self._db = db
+        self._search = search
+        self._turns = turns
         self._finder = CandidateFinder(search, turns, project_of)
         self._find_touched = find_touched
         self._clock = clock
@@ -125,14 +130,16 @@ class Recall:
         :raises StoreError: as `Search.find`
         """
         request = RecallQuestion(themes, question, kinds, nearest, limit, scope, session, for_agents)
-        ranked, candidates, marks = self._ask(request, mark)
+        with self._db.snapshot():
+            ranked, facts, marks = self._ask(request, mark)
+            items = self._to_items(ranked[:limit], self._make_writer(question))
         return Given(
-            tuple(map(self._make_items(question), ranked[:limit])),
+            items,
             ranked_by=name_ranking(nearest, ranked_by),
-            note=candidates.note,
+            note=facts.note,
             exact=sum(candidate.is_exact for candidate in ranked[:limit]),
-            total=candidates.total - len(marks.held),
-            more=candidates.more,
+            total=facts.total - len(marks.held),
+            more=facts.more,
             held_note=marks.held_note,
         )
 
@@ -146,84 +153,96 @@ class Recall:
         nearest: Nearest | None = None,
         ranked_by: str | None = None,
         mark: Mark | None = None,
+        explains: bool = False,
     ) -> Given:
         """Return what answers a question within `budget` tokens, fence included, best first.
 
         A fact whose turns are given waits behind others, and so does a turn of which a fact is given.
         Where nothing touches the question, nothing is given: all is left out.
 
+        :param explains: say what is left out
         :raises StoreError: as `Search.find`
         """
         request = RecallQuestion(themes, question, kinds, nearest, budget // SHORTEST_LINE)
-        ranked, candidates, marks = self._ask(request, mark)
-        to_item = self._make_items(question)
-        if not self._is_touched(themes, question, ranked):
-            misfits = tuple(map(to_item, ranked[:MOST_MISFITS]))
-            return Given((), misfits, 0, name_ranking(nearest, ranked_by), candidates.note, held_note=marks.held_note)
-        fence = count_tokens(f"{HEAD}\n")
-        chosen, left_out = pack_recall(ranked, budget - fence, to_item)
+        write_line, fence = self._make_writer(question), count_tokens(f"{HEAD}\n")
+        with self._db.snapshot():
+            ranked, facts, marks = self._ask(request, mark)
+            is_touched = self._is_touched(themes, question, ranked)
+            chosen, left_out = [], ranked[:MOST_MISFITS]  # type: tuple[list[Candidate], list[Candidate]]
+            if is_touched:
+                chosen, left_out = pack_recall(ranked, budget - fence, write_line)
+            items = self._to_items(chosen, write_line)
+            misfits = self._to_items(left_out if explains else (), write_line)
         return Given(
-            tuple(chosen),
-            tuple(left_out),
-            fence + sum(item.tokens for item in chosen) if chosen else 0,
+            items,
+            misfits,
+            fence + sum(item.tokens for item in items) if items else 0,
             name_ranking(nearest, ranked_by),
-            candidates.note,
-            total=candidates.total - len(marks.held),
+            facts.note,
+            total=facts.total - len(marks.held) if is_touched else 0,
             held_note=marks.held_note,
         )
 
-    def _ask(
-        self, request: RecallQuestion, mark: Mark | None
-    ) -> tuple[list[RecallCandidate], RecallCandidates, MarkedFacts]:
-        """Find and score what answers a question: of the kinds asked for, best first; all; and what is marked or held back."""
+    def _ask(self, request: RecallQuestion, mark: Mark | None) -> tuple[list[Candidate], FactRanking, MarkedFacts]:
+        """Find and score what answers a question: of the kinds asked for, best first; what a search says of the facts; and
+        what is marked or held back."""
         line = request.line[:QUESTION_CHARS]
         sought = KINDS if request.session is None and is_plain_question(line) else request.kinds
         most = min(max(request.limit, MOST_OF_EACH), MAX_LIMIT)
-        candidates = self._finder.find(replace(request, line=line, kinds=sought, limit=most))
-        ranked, marks = score_candidates([*candidates.facts, *candidates.turns]), MarkedFacts((), ())
+        facts, turns = self._finder.find(replace(request, line=line, kinds=sought, limit=most))
+        ranked, marks = score_candidates([*facts.candidates, *turns]), MarkedFacts(())
         if mark is not None:
-            marks = mark([candidate.fact for candidate in candidates.facts if candidate.fact is not None])
+            marks = mark(self._search.load([fact.id for fact in facts.candidates]))
             ranked = lower_by_branch(ranked, marks)
-        return [candidate for candidate in ranked if candidate.kind in request.kinds], candidates, marks
+        return [one for one in ranked if ("turn" if one.turn else "fact") in request.kinds], facts, marks
 
-    def _is_touched(self, themes: Sequence[str], question: str, ranked: Sequence[RecallCandidate]) -> bool:
+    def _is_touched(self, themes: Sequence[str], question: str, ranked: Sequence[Candidate]) -> bool:
         """Check whether any of these touches a question; what asks nothing is touched by the facts that a hook gives with it."""
         if any(item.is_exact or (item.meaning or 0.0) >= LIKE for item in ranked):
             return True
-        facts = [(item.fact.target, item.fact.content) for item in ranked if item.fact is not None]
+        facts = [(item.target, item.content) for item in ranked if item.turn is None]
         turns = [("", item.turn.content) for item in ranked if item.turn is not None]
         if asks_nothing(question):
             by_fact = bool(facts) and any(self._find_touched(theme, question) for theme in themes)
             return by_fact or (bool(turns) and is_touched(question, turns))
         return is_touched(question, [*facts, *turns]) if is_plain_question(question) else bool(ranked)
 
-    def _make_items(self, question: str) -> Callable[[RecallCandidate], GivenItem]:
+    def _make_writer(self, question: str) -> Callable[[Candidate], int]:
         """Return what writes the line of a candidate and counts its tokens."""
         terms = frozenset(index_terms(question[:QUESTION_CHARS]))
         is_when = is_asking_when(question[:QUESTION_CHARS])
         now = None if is_when else self._clock()
 
-        def to_item(candidate: RecallCandidate) -> GivenItem:
-            fact, turn, marked = candidate.fact, candidate.turn, candidate.marked
-            if fact is None:
-                assert turn is not None
-                line = format_turn_line(turn, terms, now, count_tokens)
+        def write_line(one: Candidate) -> int:
+            if one.turn is not None:
+                one.line = format_turn_line(one.turn, terms, now, count_tokens)
             else:
-                line = format_notation(fact.type, fact.target, fact.content) if marked is None else marked.line
-                line += f" ({format_day(fact.created_at)})" if is_when else ""
-            sources = tuple(source.uid for source in candidate.beside) if fact is not None else ()
-            tokens = count_tokens(f"{MARK}{line}\n")
-            mark = None if marked is None else marked.mark
-            exact = [RankReason("every word", 1.0)] if candidate.is_exact else []
-            reasons = [RankReason(*reason) for reason in zip(PARTS, candidate.parts, strict=False) if reason[1]]
-            return GivenItem(line, tokens, candidate.score, fact, turn, (*exact, *reasons), sources, mark)
+                one.line = one.marked.line if one.marked else format_notation(one.type, one.target, one.content)
+                one.line += f" ({format_day(Millis(one.created_at))})" if is_when else ""
+            one.tokens = count_tokens(f"{MARK}{one.line}\n")
+            return one.tokens
 
-        return to_item
+        return write_line
+
+    def _to_items(self, candidates: Sequence[Candidate], write: Callable[[Candidate], int]) -> tuple[GivenItem, ...]:
+        """Write those lines that are not written, and make facts and turns of these candidates alone."""
+        unmarked = {one.id: one for one in candidates if one.turn is None and one.marked is None}
+        for marked in map(MarkedFact, self._search.load([*unmarked])):
+            unmarked[marked.fact.id].marked = marked
+        turns, items = iter(self._turns.load(candidates)), list[GivenItem]()
+        for one in candidates:
+            tokens, turn = one.tokens or write(one), None if one.turn is None else next(turns)
+            fact, mark = (one.marked.fact, one.marked.mark) if one.marked else (None, None)
+            reasons = [RankReason("every word", 1.0)] if one.is_exact else []
+            reasons += [RankReason(*reason) for reason in zip(PARTS, one.parts, strict=False) if reason[1]]
+            sources = tuple(format_uid(source.turn.uid) for source in one.beside if source.turn is not None)
+            items.append(GivenItem(one.line, tokens, one.score, fact, turn, tuple(reasons), sources, mark))
+        return tuple(items)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionHit:
-    """A session of an agent host in which something was found."""
+    """A session of an agent host in which something was facts."""
 
     theme: str
     session: str
@@ -272,11 +291,11 @@ def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:
     return ranked_by or WORDS_ONLY if nearest is not None else WORDS_ONLY
 
 
-def score_candidates(candidates: Sequence[RecallCandidate]) -> list[RecallCandidate]:
+def score_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Score candidates by all that is known of them, best first; those with every word of a look-up before all others."""
-    words = [candidate.words for candidate in candidates]
+    words = [candidate.score for candidate in candidates]
     beside = [
-        BORROWED * max([other.words for other in candidate.beside]) if candidate.beside else 0.0
+        BORROWED * max([other.score for other in candidate.beside]) if candidate.beside else 0.0
         for candidate in candidates
     ]
     total = [own + borrowed for own, borrowed in zip(words, beside, strict=True)]
@@ -300,15 +319,15 @@ def score_candidates(candidates: Sequence[RecallCandidate]) -> list[RecallCandid
     return sorted(candidates, key=lambda candidate: (not candidate.is_exact, -candidate.score))
 
 
-def lower_by_branch(candidates: Sequence[RecallCandidate], facts: MarkedFacts) -> list[RecallCandidate]:
+def lower_by_branch(candidates: Sequence[Candidate], facts: MarkedFacts) -> list[Candidate]:
     """Return candidates without the facts that are held back; a fact of an unmerged branch counts half.
 
     Facts with every word of a look-up stay before all others.
     """
-    marks = {mark.fact.uid: mark for mark in facts.given}
-    shown = [candidate for candidate in candidates if candidate.fact is None or candidate.uid in marks]
+    marks = {mark.fact.id: mark for mark in facts.given}
+    shown = [candidate for candidate in candidates if candidate.turn is not None or candidate.id in marks]
     for candidate in shown:
-        candidate.marked = None if candidate.fact is None else marks[candidate.uid]
+        candidate.marked = marks[candidate.id] if candidate.turn is None else None
         if candidate.marked is not None and candidate.marked.is_lowered:
             reduction = candidate.score * (1 - LOWERED_SCORE)
             candidate.score -= reduction
@@ -316,9 +335,9 @@ def lower_by_branch(candidates: Sequence[RecallCandidate], facts: MarkedFacts) -
     return sorted(shown, key=lambda candidate: (not candidate.is_exact, -candidate.score))
 
 
-def find_similarity(candidate: RecallCandidate) -> float | None:
+def find_similarity(candidate: Candidate) -> float | None:
     """Return how near a candidate is; a fact borrows from the nearest of its turns."""
-    if candidate.meaning is None or candidate.fact is None:
+    if candidate.meaning is None or candidate.turn is not None:
         return candidate.meaning
     near = max((source.meaning for source in candidate.beside if source.meaning is not None), default=None)
     return candidate.meaning if near is None else (candidate.meaning + BORROWED_MEANING * near) / (1 + BORROWED_MEANING)
@@ -332,24 +351,24 @@ def find_spread(measures: Sequence[float]) -> tuple[float, float]:
 
 
 def pack_recall(
-    ranked: Sequence[RecallCandidate], room: int, to_item: Callable[[RecallCandidate], GivenItem]
-) -> tuple[list[GivenItem], list[GivenItem]]:
-    """Return the items that fit into `room` tokens, and the best of the others, both best first.
+    ranked: Sequence[Candidate], room: int, write_line: Callable[[Candidate], int]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Return the candidates that fit into `room` tokens, and the best of the others, both best first.
 
     One that is too long leaves its place to shorter ones after it.
 
     :param ranked: best first
-    :param to_item: writes a line and counts its tokens, which costs more than all else: only what is looked at is written
+    :param write_line: writes a line and counts its tokens, which costs more than all else: only what is looked at is written
     """
     among = frozenset(ranked)
     budget = Budget(room)
     queue = [(-candidate.score, place, candidate, False) for place, candidate in enumerate(ranked)]
     heapq.heapify(queue)
-    chosen: list[GivenItem] = []
-    left_out: list[GivenItem] = []
-    source_turns: set[RecallCandidate] = set()
+    chosen: list[Candidate] = []
+    left_out: list[Candidate] = []
+    source_turns: set[Candidate] = set()
     """Those that a chosen fact tells."""
-    chosen_turns: set[RecallCandidate] = set()
+    chosen_turns: set[Candidate] = set()
     """The chosen turns."""
     while queue and len(left_out) < MOST_MISFITS:
         score, place, candidate, is_lowered = heapq.heappop(queue)
@@ -358,11 +377,11 @@ def pack_recall(
         is_told = candidate in source_turns if is_turn else bool(sources) and sources <= chosen_turns
         if is_told and not is_lowered:
             heapq.heappush(queue, (score * ALREADY_TOLD, place, candidate, True))
-        elif budget.take((item := to_item(candidate)).tokens):
-            chosen.append(item)
+        elif budget.take(write_line(candidate)):
+            chosen.append(candidate)
             source_turns |= sources
             if is_turn:
                 chosen_turns.add(candidate)
         else:
-            left_out.append(item)
+            left_out.append(candidate)
     return chosen, left_out

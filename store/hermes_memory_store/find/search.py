@@ -43,6 +43,7 @@ from hermes_memory_store.find.ranking import (
     ENOUGH,
     LIKELY,
     Candidate,
+    FactRanking,
     TermPostings,
     add_near_postings,
     best_keys,
@@ -88,7 +89,8 @@ SEPARATE_THEMES = 16
 """Up to so many themes are each searched newest first; of more, the range of all of them is walked as one."""
 
 CANDIDATES = """
-    SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at
+    SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at, f.type,
+      CASE WHEN f.origin_id NOT NULL THEN f.origin_detail END
     FROM json_each(?) j CROSS JOIN facts f ON f.id = j.value
     WHERE {}
 """
@@ -121,7 +123,6 @@ class Search:
         session: Session | None = None,
         record: bool = True,
         also: tuple[str, ...] = (),
-        ranked: int = RANKED,
     ) -> FactSearchResult:
         """Find the facts that match a search line, best first.
 
@@ -132,12 +133,23 @@ class Search:
         :param limit: 1 to 1,000 facts
         :param session: the session that receives the result, for the record
         :param record: False when the caller notes which of these it returns
-        :param ranked: facts that share words with a question which are read and ranked, at least `limit`
         :raises QueryError: for a filter value that means nothing
         :raises UnknownScope: for a scope that does not exist, with the nearest
         :raises UnknownSession: for an author who never wrote here
         :raises ArgumentError: for another limit
         """
+        with self._db.snapshot():
+            ranking = self.rank(theme, query, limit, scope, also, RANKED)
+            facts = self.load([candidate.id for candidate in ranking.candidates])
+        if record:
+            self.note("search", theme, facts, session=session, why=query if isinstance(query, str) else None)
+        scores = [candidate.score for candidate in ranking.candidates]
+        return FactSearchResult(facts, ranking.total, ranking.more, scores if any(scores) else [], *ranking[3:])
+
+    def rank(
+        self, theme: str | None, query: str | Query, limit: int, scope: str | None, also: tuple[str, ...], ranked: int
+    ) -> FactRanking:
+        """Return what `find` makes facts of. :param ranked: facts of a question that are read and ranked, at least `limit`"""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
             text = errors.shorten_value(limit)
             raise errors.ArgumentError(f"limit is a whole number from 1 to {MAX_LIMIT:,}, not {text!r}", limit)
@@ -147,20 +159,24 @@ class Search:
             self._names.scope_ids(
                 FactFilter(theme=theme, scopes=frozenset({scope}), also=also)
             )  # an unknown one is an error
-            return FactSearchResult([], 0)
-        scope_ids = self._names.scope_ids(fact_filter)
+            return FactRanking([], 0)
+        within = self._within(fact_filter, self._names.scope_ids(fact_filter))
         if parsed.has_text:
-            within = self._within(fact_filter, scope_ids)
-            result = self._find_with_fallback(parsed, within, limit, max(ranked, limit))
-        else:
-            page = fact_pages.load_fact_page(
-                self._db, self._names, fact_filter, sort=Sort.UPDATED, descending=True, after=None, limit=limit
-            )
-            result = FactSearchResult(page.facts, page.total, page.total > len(page.facts))
-        if record:
-            line = query if isinstance(query, str) else None
-            self.note("search", theme, result.facts, session=session, why=line)
-        return result
+            ranking = self._rank_with_fallback(parsed, within, limit, max(ranked, limit))
+            falling = accumulate((candidate.score for candidate in ranking.candidates), min)
+            for candidate, score in zip(ranking.candidates, falling, strict=True):
+                candidate.score = (
+                    score  # every word and some are measured differently; what comes later never fits better
+                )
+            return ranking
+        page = fact_pages.load_fact_page(
+            self._db, self._names, fact_filter, sort=Sort.UPDATED, descending=True, after=None, limit=limit
+        )
+        by_key = {candidate.id: candidate for candidate in self._candidates([fact.id for fact in page.facts], within)}
+        return FactRanking([by_key[fact.id] for fact in page.facts], page.total, page.total > len(by_key))
+
+    def load(self, keys: Sequence[int]) -> list[Fact]:
+        return fact_pages.load_facts(self._db, self._names, keys)
 
     def find_terms(self, line: str) -> QueryTerms | None:
         """Return what a search line looks for besides its filters; None for filters alone. :raises QueryError: as `find`"""
@@ -173,18 +189,17 @@ class Search:
 
     def filter_keys(
         self, theme: str | None, line: str, keys: Sequence[int], *, scope: str | None = None, also: tuple[str, ...] = ()
-    ) -> dict[int, Fact]:
-        """Return those of these facts that pass the filters of a search line, by key; the parameters are those of `find`.
+    ) -> list[Candidate]:
+        """Return those of these facts that pass the filters of a search line; the parameters are those of `find`.
 
         :raises QueryError: UnknownScope: as `find`
         """
         fact_filter = confine_filter(parse_query(line, theme=theme, now=self._clock()).filter, theme, scope, also)
         if fact_filter is None:
-            return {}
+            return []
         within = self._within(fact_filter, self._names.scope_ids(fact_filter))
         inside = [key for key in keys if any(low <= key <= high for low, high in within.ranges)]
-        allowed = [candidate.id for candidate in self._candidates(inside, within)]
-        return {fact.id: fact for fact in fact_pages.load_facts(self._db, self._names, allowed)}
+        return self._candidates(inside, within)
 
     def find_altered(self, keys: Sequence[int]) -> set[int]:
         """Return which of these facts are not what the journal says was written: no model may be given them."""
@@ -197,33 +212,25 @@ class Search:
         line = None if why is None else clean_query(why[:400])
         self._reads.note(kind, theme, facts, session=session, why=line, tokens=sum(fact.tokens for fact in facts))
 
-    def _find_with_fallback(self, query: Query, within: Within, limit: int, most_ranked: int) -> FactSearchResult:
+    def _rank_with_fallback(self, query: Query, within: Within, limit: int, most_ranked: int) -> FactRanking:
         """Find facts by the index, or by reading the facts where the index is damaged."""
         look = to_query_terms(query.words, query.phrases, query.excluded)
         if not within.ranges or not (look.words or look.phrases or look.excluded):
-            return FactSearchResult([], 0)
+            return FactRanking([], 0)
         question = " ".join(query.words)
         if is_index_usable(self._db.conn, FACTS):
             try:
                 with self._db.snapshot():
-                    return self._find_facts(look, within, limit, question, most_ranked)
+                    return self._rank_by_index(look, within, limit, question, most_ranked)
             except (errors.StoreError, *SQLITE_FAILURES) as error:
                 note_index_trouble(self._db.conn, FACTS, error)
         # The terms that the index may have added to the words before it failed are part of the question all the same.
         ranked, total = scan_facts(self._db, look, within, question)
-        facts, scores = self._load_best(ranked[:limit])
-        return FactSearchResult(facts, total, total > len(ranked), scores, note=index_note(FACTS))
+        return FactRanking(ranked[:limit], total, total > len(ranked), note=index_note(FACTS))
 
-    def _load_best(self, best: Sequence[Candidate]) -> tuple[list[Fact], list[float]]:
-        # Facts with every word and those with some are measured differently; what comes later never fits better.
-        falling = accumulate((candidate.score for candidate in best), min)
-        scores = dict(zip((candidate.id for candidate in best), falling, strict=True))
-        facts = fact_pages.load_facts(self._db, self._names, list(scores))
-        return facts, [scores[fact.id] for fact in facts]
-
-    def _find_facts(
+    def _rank_by_index(
         self, look: QueryTerms, within: Within, limit: int, question: str, most_ranked: int
-    ) -> FactSearchResult:
+    ) -> FactRanking:
         add_word_forms(look, Vocabulary(self._db, FACTS, within.ranges), within.languages)
         if look.question:
             add_synonyms(look)
@@ -243,8 +250,7 @@ class Search:
             ranked, with_all, whole = self._find_with_prefixes(look, within, postings, exact, limit)
         else:
             ranked, with_all, whole = rank_exact(exact, look), len(exact), whole and not look.words
-        facts, scores = self._load_best(ranked[:limit])
-        return FactSearchResult(facts, len(ranked), not whole, scores, min(with_all, len(facts)), meant=look.meant)
+        return FactRanking(ranked[:limit], len(ranked), not whole, min(with_all, limit), meant=look.meant)
 
     def _find_with_all_words(
         self, look: QueryTerms, within: Within, postings: list[TermPostings], limit: int

@@ -32,7 +32,8 @@ MIN_EXACT_MATCHES = 5
 """With fewer facts that have every word, those that have some are added, as with the index."""
 
 FACTS = """
-    SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at
+    SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at, f.type,
+      CASE WHEN f.origin_id NOT NULL THEN f.origin_detail END
     FROM facts f WHERE f.id BETWEEN ? AND ? AND {} AND {} ORDER BY f.id DESC LIMIT ?
 """
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection
 
 from hermes_memory_store.find.ranking import text_terms
+from hermes_memory_store.items.kinds import TurnRow
 from hermes_memory_store.language.tokenizer import is_unspaced
 from hermes_memory_store.model import Millis, Turn
 
@@ -32,14 +33,14 @@ MONTHS = (
 
 
 def format_turn_line(
-    turn: Turn, question_terms: Collection[str], now: Millis | None, count: Callable[[str], int]
+    turn: Turn | TurnRow, question_terms: Collection[str], now: Millis | None, count: Callable[[str], int]
 ) -> str:
     """Return a turn as it is given: `Ann, 8 May: I keep bees.` :param question_terms: index terms of the question"""
     speaker, text = split_speaker(turn)
     return f"{speaker}, {format_day(turn.at, now)}: {find_best_sentences(text, question_terms, count)}"
 
 
-def split_speaker(turn: Turn) -> tuple[str, str]:
+def split_speaker(turn: Turn | TurnRow) -> tuple[str, str]:
     """Return who speaks in a turn, else its role, and what is said on one line for each paragraph."""
     text = turn.content[:MOST_CHARS].strip()
     match = SPEAKER.match(text)

@@ -16,7 +16,7 @@ from hermes_memory_store import uids
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database.index_health import FACTS, TURNS
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import FactType
+from hermes_memory_store.model import FactType, Millis
 
 
 class Form(Enum):
@@ -89,6 +89,21 @@ class FactRow(NamedTuple):
     verdict: str | None = None
     guards: str | None = None
     cites: str | None = None
+
+
+class TurnRow(NamedTuple):
+    """A row of the table of turns, with the names of its theme and session."""
+
+    id: int
+    uid: bytes
+    theme: str
+    session: str | None
+    role: str
+    content: str
+    at: Millis
+    origin_id: int | None
+    verdict: str | None
+    session_id: int | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -118,9 +118,9 @@ class CaseRunner:
             return self._store.session_start.give(self._to_situation(case.start, theme), budget)
         assert case.ask is not None
         if self._make_nearest is None:
-            return self._store.recall.give(themes, case.ask, budget)
+            return self._store.recall.give(themes, case.ask, budget, explains=True)
         nearest, ranked_by = self._make_nearest(case.ask), self._make_nearest.ranked_by
-        return self._store.recall.give(themes, case.ask, budget, nearest=nearest, ranked_by=ranked_by)
+        return self._store.recall.give(themes, case.ask, budget, nearest=nearest, ranked_by=ranked_by, explains=True)
 
     def _to_situation(self, start: CaseStart, theme: str) -> StartSituation:
         if start.scope is not None:

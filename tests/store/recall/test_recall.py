@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store.clock import DAY_MS as DAY
-from hermes_memory_store.context.given import WORDS_ONLY, GivenItem
+from hermes_memory_store.context.given import WORDS_ONLY
 from hermes_memory_store.errors import QueryError
-from hermes_memory_store.find.candidates import RecallCandidate
 from hermes_memory_store.find.question_gate import asks_nothing
-from hermes_memory_store.find.ranking import text_terms
+from hermes_memory_store.find.ranking import Candidate, text_terms
 from hermes_memory_store.find.recall import MOST_MISFITS, pack_recall
 from hermes_memory_store.find.turn_sentences import find_best_sentences, format_day, split_speaker
+from hermes_memory_store.items.kinds import TurnRow
 from hermes_memory_store.model import Fact, FactType, Millis, Notation, Origin, Turn, Way
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.store import Store
@@ -216,7 +216,7 @@ def test_a_memory_of_nothing_answers_nothing(store: Store) -> None:
 def test_nothing_is_given_for_a_common_word_alone(store: Store, question: str, is_answered: bool) -> None:
     write(store, "plant.controller", "the pump answers on port 4711")
     write(store, "pairing", "secure connections by passkey")
-    given = store.recall.give(["ops"], question, 500)
+    given = store.recall.give(["ops"], question, 500, explains=True)
     assert bool(given.items) is is_answered
     assert given.items or given.left_out
     assert store.recall.rank(["ops"], question).items
@@ -279,44 +279,30 @@ def test_no_count_caps_what_a_budget_allows(store: Store) -> None:
     room=st.integers(0, 300),
 )
 def test_packing_never_runs_over_and_loses_nothing(costs: list[tuple[int, bool, int]], room: int) -> None:
-    facts = [RecallCandidate(at, fact=stand_in_fact(at)) for at, (_, is_fact, _) in enumerate(costs) if is_fact]
-    turns = [RecallCandidate(at, turn=stand_in_turn(at)) for at, (_, is_fact, _) in enumerate(costs) if not is_fact]
-    for fact in facts:
-        fact.beside = turns[costs[fact.key][2] :][:1]
-    ranked = sorted((*facts, *turns), key=lambda one: one.key)
+    ranked = [stand_in(at, 1 - at / 100, is_turn=not is_fact) for at, (_, is_fact, _) in enumerate(costs)]
+    turns = [one for one in ranked if one.turn is not None]
     for one in ranked:
-        one.score = 1 - one.key / 100
+        one.beside = () if one.turn is not None else tuple(turns[costs[one.id][2] :][:1])
 
-    def to_item(one: RecallCandidate) -> GivenItem:
-        return GivenItem("x", costs[one.key][0], one.score, one.fact, one.turn)
-
-    chosen, left_out = pack_recall(ranked, room, to_item)
-    assert sum(one.tokens for one in chosen) <= room
-    seen = [one.uid for one in chosen + left_out]
+    chosen, left_out = pack_recall(ranked, room, lambda one: costs[one.id][0])
+    assert sum(costs[one.id][0] for one in chosen) <= room
+    seen = [one.id for one in chosen + left_out]
     assert len(seen) == len(set(seen)) == min(len(ranked), len(chosen) + MOST_MISFITS)
 
 
 @pytest.mark.parametrize("scores", [(1.0, 0.9), (0.9, 1.0)], ids=["fact first", "turn first"])
 def test_of_a_fact_and_its_turn_the_second_waits_behind_others(scores: tuple[float, float]) -> None:
-    fact, turn = RecallCandidate(1, fact=stand_in_fact(1)), RecallCandidate(2, turn=stand_in_turn(2))
-    other = RecallCandidate(3, turn=stand_in_turn(3), score=0.6)
-    fact.beside, turn.beside = [turn], [fact]
-    fact.score, turn.score = scores
+    fact, turn = stand_in(1, scores[0], is_turn=False), stand_in(2, scores[1], is_turn=True)
+    other = stand_in(3, 0.6, is_turn=True)
+    fact.beside, turn.beside = (turn,), (fact,)
     ranked = sorted((fact, turn, other), key=lambda one: -one.score)
-    chosen, _ = pack_recall(ranked, 100, lambda one: GivenItem("x", 10, one.score, one.fact, one.turn))
-    assert [item.uid for item in chosen] == [ranked[0].uid, other.uid, ranked[1].uid]
+    chosen, _ = pack_recall(ranked, 100, lambda _: 10)
+    assert chosen == [ranked[0], other, ranked[1]]
 
 
-def stand_in_fact(at: int) -> Fact:
-    with_uid = object.__new__(Fact)
-    object.__setattr__(with_uid, "uid", f"fact-{at}")
-    return with_uid
-
-
-def stand_in_turn(at: int) -> Turn:
-    with_uid = object.__new__(Turn)
-    object.__setattr__(with_uid, "uid", f"turn-{at}")
-    return with_uid
+def stand_in(at: int, score: float, *, is_turn: bool) -> Candidate:
+    turn = TurnRow(at, b"", "ops", None, "user", "x", NOW, None, None, None)
+    return Candidate(at, 0, "", "", "hot", 0, 0, turn=turn if is_turn else None, score=score)
 
 
 @pytest.mark.parametrize(

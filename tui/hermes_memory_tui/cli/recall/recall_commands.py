@@ -66,15 +66,15 @@ def recall_ask_command(
     with settings.store() as store, find_by_meaning(store) as make_nearest:
         theme = settings.reading_theme(store)
         budget = store.policies.for_theme(theme).injection_tokens if tokens is None else tokens
-        themes = [theme, *settings.other_themes(store, theme)]
         line = join_query(question)
         answer = store.recall.give(
-            themes,
+            [theme, *settings.other_themes(store, theme)],
             line,
             budget,
             kinds=KINDS[kind],
             nearest=None if make_nearest is None else make_nearest(line),
             ranked_by=None if make_nearest is None else make_nearest.ranked_by,
+            explains=settings.as_json or show_reasons,
         )
         answering = [item.turn for item in answer.items if is_answer(item, line)]
         sessions = list_session_hits(store.host_sessions, answering, line)
