@@ -422,11 +422,7 @@ class Turns:
         return None if is_index_usable(self._db.conn, TURNS) else index_note(TURNS)
 
     def by_keys(self, theme: str, keys: Sequence[int], *, session: str | None, for_agents: bool) -> list[Candidate]:
-        """Return those of these turns that belong to a theme.
-
-        :param session: only of this session, by name
-        :param for_agents: leave out what is suspicious, and kept for the person alone
-        """
+        """Return those of these turns that belong to a theme; the parameters are those of `search`."""
         is_wanted = to_turn_filter(session, (), for_agents)
         low, high = self._range(theme)
         rows = self._rows([key for key in keys if low <= key <= high])

@@ -61,10 +61,14 @@ class CandidateFinder:
         self._turns = turns
         self._project_of = project_of
 
-    def find(self, question: RecallQuestion) -> tuple[FactRanking, list[Candidate]]:
-        """Find the candidates of both kinds, best first by words."""
+    def find(self, question: RecallQuestion, altered: Collection[int]) -> tuple[FactRanking, list[Candidate]]:
+        """Find the candidates of both kinds, best first by words. :param altered: facts that are left out"""
         turns = self._find_turns(question) if "turn" in question.kinds else []
-        result, facts, altered = FactRanking([], 0), list[Candidate](), set[int]()
+        result, facts = FactRanking([], 0), list[Candidate]()
+
+        def is_given(fact: Candidate) -> bool:
+            return fact.id not in altered and not (question.for_agents and fact.tier == Tier.QUARANTINED)
+
         if "fact" in question.kinds:
             theme, *others = question.themes
             scope, also = question.scope, tuple(filter(None, others))
@@ -72,24 +76,17 @@ class CandidateFinder:
             result = self._search.rank(theme, question.line, most, scope, also, most)
             for fact in result.candidates[: result.exact]:
                 fact.is_exact = True
-            facts = self._leave_out(result.candidates, question, altered)
+            facts = [*filter(is_given, result.candidates)]
             if len(facts) < len(result.candidates):
                 result = result._replace(total=len(facts))
             if near := measure_meaning(question, facts):
                 passing = self._search.filter_keys(theme, question.line, list(near), scope=scope, also=also)
-                facts += self._leave_out(passing, question, altered)
-                for fact in passing:
+                for fact in filter(is_given, passing):
                     fact.meaning = near[fact.id]
+                    facts.append(fact)
         link_sources(facts, turns)
         note = "; ".join(filter(None, (result.note, describe_doubt(len(altered))))) or None
         return result._replace(candidates=facts, total=max(result.total, len(facts)), note=note), turns
-
-    def _leave_out(self, facts: Sequence[Candidate], question: RecallQuestion, altered: set[int]) -> list[Candidate]:
-        """Return the facts that may be given; of the others, note those that were altered."""
-        if not question.for_agents:
-            return [*facts]
-        altered |= self._search.find_altered([fact.id for fact in facts])
-        return [fact for fact in facts if fact.tier != Tier.QUARANTINED and fact.id not in altered]
 
     def _find_turns(self, question: RecallQuestion) -> list[Candidate]:
         themes, session, for_agents = question.themes, question.session, question.for_agents
@@ -144,7 +141,7 @@ def link_sources(facts: Iterable[Candidate], turns: Iterable[Candidate]) -> None
     by_uid = {candidate.turn.uid.hex(): candidate for candidate in turns if candidate.turn is not None}
     for fact in facts:
         names = parse_words(fact.origin_detail).get("turns", ())
-        sources = [by_uid[digits] for name in names if (digits := name.replace("-", "")) in by_uid]
+        sources = [by_uid[digits] for name in names if (digits := str(name).replace("-", "")) in by_uid]
         for source in sources if len(names) == 1 else find_likely_sources(fact, sources):
             fact.beside += (source,)
             source.beside += (fact,)

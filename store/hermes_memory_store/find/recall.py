@@ -46,6 +46,9 @@ from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFact, MarkedFacts
 from hermes_memory_store.uids import format_uid
 
+Choice = tuple[list[Candidate], list[Candidate]]
+"""What is given, and what is left out."""
+
 KINDS = ("fact", "turn")
 SHORTEST_LINE = 8
 """Tokens of hardly any line fewer: a budget holds no more lines than it has of these, and so many of each kind are looked at."""
@@ -131,13 +134,13 @@ class Recall:
         """
         request = RecallQuestion(themes, question, kinds, nearest, limit, scope, session, for_agents)
         with self._db.snapshot():
-            ranked, facts, marks = self._ask(request, mark)
-            items = self._to_items(ranked[:limit], self._make_writer(question))
+            chosen, _, facts, marks = self._ask(request, mark, lambda ranked: (ranked[:limit], []))
+            items = self._to_items(chosen, self._make_writer(question))
         return Given(
             items,
             ranked_by=name_ranking(nearest, ranked_by),
             note=facts.note,
-            exact=sum(candidate.is_exact for candidate in ranked[:limit]),
+            exact=sum(candidate.is_exact for candidate in chosen),
             total=facts.total - len(marks.held),
             more=facts.more,
             held_note=marks.held_note,
@@ -165,36 +168,48 @@ class Recall:
         """
         request = RecallQuestion(themes, question, kinds, nearest, budget // SHORTEST_LINE)
         write_line, fence = self._make_writer(question), count_tokens(f"{HEAD}\n")
+
+        def choose(ranked: list[Candidate]) -> Choice:
+            if self._is_touched(themes, question, ranked):
+                return pack_recall(ranked, budget - fence, write_line)
+            return [], ranked[:MOST_MISFITS] if explains else []
+
         with self._db.snapshot():
-            ranked, facts, marks = self._ask(request, mark)
-            is_touched = self._is_touched(themes, question, ranked)
-            chosen, left_out = [], ranked[:MOST_MISFITS]  # type: tuple[list[Candidate], list[Candidate]]
-            if is_touched:
-                chosen, left_out = pack_recall(ranked, budget - fence, write_line)
+            chosen, left_out, facts, marks = self._ask(request, mark, choose)
             items = self._to_items(chosen, write_line)
-            misfits = self._to_items(left_out if explains else (), write_line)
+            misfits = self._to_items(left_out if explains else [], write_line)
         return Given(
             items,
             misfits,
             fence + sum(item.tokens for item in items) if items else 0,
             name_ranking(nearest, ranked_by),
             facts.note,
-            total=facts.total - len(marks.held) if is_touched else 0,
+            total=facts.total - len(marks.held) if items else 0,
             held_note=marks.held_note,
         )
 
-    def _ask(self, request: RecallQuestion, mark: Mark | None) -> tuple[list[Candidate], FactRanking, MarkedFacts]:
-        """Find and score what answers a question: of the kinds asked for, best first; what a search says of the facts; and
-        what is marked or held back."""
+    def _ask(
+        self, request: RecallQuestion, mark: Mark | None, choose: Callable[[list[Candidate]], Choice]
+    ) -> tuple[list[Candidate], list[Candidate], FactRanking, MarkedFacts]:
+        """Find, score and choose what answers a question; also return all facts, and what is marked or held back."""
         line = request.line[:QUESTION_CHARS]
         sought = KINDS if request.session is None and is_plain_question(line) else request.kinds
         most = min(max(request.limit, MOST_OF_EACH), MAX_LIMIT)
-        facts, turns = self._finder.find(replace(request, line=line, kinds=sought, limit=most))
-        ranked, marks = score_candidates([*facts.candidates, *turns]), MarkedFacts(())
-        if mark is not None:
-            marks = mark(self._search.load([fact.id for fact in facts.candidates]))
-            ranked = lower_by_branch(ranked, marks)
-        return [one for one in ranked if ("turn" if one.turn else "fact") in request.kinds], facts, marks
+        asked = replace(request, line=line, kinds=sought, limit=most)
+        altered: set[int] = set()
+        while True:
+            facts, turns = self._finder.find(asked, altered)
+            ranked, marks = score_candidates([*facts.candidates, *turns]), MarkedFacts(())
+            if mark is not None:
+                marks = mark(self._search.load([fact.id for fact in facts.candidates]))
+                ranked = lower_by_branch(ranked, marks)
+            chosen, left_out = choose([one for one in ranked if ("turn" if one.turn else "fact") in request.kinds])
+            # To compare facts with the journal costs more than to rank them: with something altered, all are.
+            shown = [one.id for one in (*chosen, *left_out) if one.turn is None]
+            shown += [marked.fact.id for marked in marks.held]
+            if not (request.for_agents and self._db.find_altered(shown)):
+                return chosen, left_out, facts, marks
+            altered |= self._db.find_altered([fact.id for fact in facts.candidates])
 
     def _is_touched(self, themes: Sequence[str], question: str, ranked: Sequence[Candidate]) -> bool:
         """Check whether any of these touches a question; what asks nothing is touched by the facts that a hook gives with it."""
@@ -350,9 +365,7 @@ def find_spread(measures: Sequence[float]) -> tuple[float, float]:
     return lowest, spread if spread > SAME_MEASURE else 1.0
 
 
-def pack_recall(
-    ranked: Sequence[Candidate], room: int, write_line: Callable[[Candidate], int]
-) -> tuple[list[Candidate], list[Candidate]]:
+def pack_recall(ranked: Sequence[Candidate], room: int, write_line: Callable[[Candidate], int]) -> Choice:
     """Return the candidates that fit into `room` tokens, and the best of the others, both best first.
 
     One that is too long leaves its place to shorter ones after it.
@@ -364,12 +377,10 @@ def pack_recall(
     budget = Budget(room)
     queue = [(-candidate.score, place, candidate, False) for place, candidate in enumerate(ranked)]
     heapq.heapify(queue)
-    chosen: list[Candidate] = []
-    left_out: list[Candidate] = []
+    chosen, left_out = list[Candidate](), list[Candidate]()
     source_turns: set[Candidate] = set()
     """Those that a chosen fact tells."""
     chosen_turns: set[Candidate] = set()
-    """The chosen turns."""
     while queue and len(left_out) < MOST_MISFITS:
         score, place, candidate, is_lowered = heapq.heappop(queue)
         is_turn = candidate.turn is not None

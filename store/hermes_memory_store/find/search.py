@@ -201,10 +201,6 @@ class Search:
         inside = [key for key in keys if any(low <= key <= high for low, high in within.ranges)]
         return self._candidates(inside, within)
 
-    def find_altered(self, keys: Sequence[int]) -> set[int]:
-        """Return which of these facts are not what the journal says was written: no model may be given them."""
-        return self._db.find_altered(keys)
-
     def note(
         self, kind: str, theme: str | None, facts: Sequence[Fact], *, session: Session | None, why: str | None
     ) -> None:

@@ -347,3 +347,15 @@ def test_what_a_search_keeps_is_read_again_after_another_process_wrote(store: St
     with Store.open(store.db.path) as other, other.db.write_transaction() as conn:  # behind the memory's back
         conn.execute("UPDATE facts SET content = 'MySQL, no SQLite'")
     assert store.recall.rank(["ops"], "is SQLite used").items == ()
+
+
+def test_a_fact_that_was_altered_is_left_out_and_opens_no_gate(store: Store) -> None:
+    write(store, "zebra", "the wombat batch pays invoices")
+    write(store, "cache", "Redis in Oslo")
+    with Store.open(store.db.path) as other, other.db.write_transaction() as conn:  # behind the memory's back
+        conn.execute("UPDATE facts SET content = 'the wombat batch pays nobody' WHERE target = 'zebra'")
+    for budget in (20, 500):
+        answer = store.recall.give(["ops"], "which batch pays the invoices of the zebra, in Oslo?", budget)
+        assert [item.line for item in answer.items] == ["V[cache]: Redis in Oslo"]
+        assert "1 left out, not what the journal says was written" in str(answer.note)
+        assert store.recall.give(["ops"], "which batch pays the zebra?", budget).items == ()
