@@ -98,6 +98,13 @@ def test_the_answer_says_what_was_looked_for_instead(team: Store) -> None:
     assert team.search.find("default", "figma").meant == {}
 
 
+def test_what_was_meant_in_one_theme_shows_in_no_other(team: Store) -> None:
+    line = "which postgress version do we run?"
+    team.facts.write("other", "V[notes]: in markdown")
+    assert "postgress" in team.search.find("default", line).meant
+    assert "postgress" not in team.search.find("other", line).meant
+
+
 def test_the_word_itself_ranks_before_its_synonyms(team: Store) -> None:
     team.facts.write("default", "V[first]: login is at the top of the page", actor=AGENT)
     team.facts.write("default", "V[second]: authentication is at the top of the page", actor=AGENT)

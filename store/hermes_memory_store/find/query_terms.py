@@ -174,7 +174,8 @@ class QueryTerms:
 def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Sequence[str]) -> QueryTerms:
     """Return the terms of a query, to which more may be added: facts, turns and the gate each ask for them."""
     query = tuple(words), tuple(phrases), tuple(excluded)
-    return replace(read_query_terms(*query), words=copy_words(read_query_terms(*query)), query=query)
+    look = read_query_terms(*query)  # what one theme's index was found to mean must not show in another's answer
+    return replace(look, words=copy_words(look), query=query, meant={})
 
 
 def copy_words(look: QueryTerms) -> list[QueryTerm]:
