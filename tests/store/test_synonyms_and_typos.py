@@ -99,10 +99,9 @@ def test_the_answer_says_what_was_looked_for_instead(team: Store) -> None:
 
 
 def test_what_was_meant_in_one_theme_shows_in_no_other(team: Store) -> None:
-    line = "which postgress version do we run?"
     team.facts.write("other", "V[notes]: in markdown")
-    assert "postgress" in team.search.find("default", line).meant
-    assert "postgress" not in team.search.find("other", line).meant
+    assert "postgress" in team.search.find("default", "which postgress do we run?").meant
+    assert "postgress" not in team.search.find("other", "which postgress do we run?").meant
 
 
 def test_the_word_itself_ranks_before_its_synonyms(team: Store) -> None:

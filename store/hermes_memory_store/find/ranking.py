@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
@@ -104,8 +104,7 @@ class Candidate:
     """As it is given, once it is written, and what that takes in its fence."""
 
 
-@dataclass(frozen=True, slots=True)
-class TermPostings:
+class TermPostings(NamedTuple):
     """The facts or turns that contain one word."""
 
     keys: list[int]
@@ -114,7 +113,7 @@ class TermPostings:
     share: float
     """About which part of all has it."""
     rarity: float
-    near: Mapping[int, float] = field(default_factory=dict)
+    near: Mapping[int, float] = {}
     """What only synonyms of the word, or a word that was meant by it, contribute: a weight for each."""
 
 
@@ -186,8 +185,8 @@ def rank_question(
     if not candidates:
         return []
     for candidate in candidates:
-        candidate.in_target = candidate.in_target or text_terms(candidate.target)
-        candidate.in_content = candidate.in_content or text_terms(candidate.content)
+        if not candidate.in_content:
+            candidate.in_target, candidate.in_content = text_terms(candidate.target), text_terms(candidate.content)
     average = max(1.0, sum(len(candidate.in_content) for candidate in candidates) / len(candidates))
     fits = TermMatches(look.words)
     scores = {candidate.id: bm25_score(candidate, fits, rarity, average) for candidate in candidates}
@@ -219,12 +218,12 @@ class TermMatches:
                 self.known.setdefault(term, []).append((at, fit))
             for phrase, fit in word.phrases.items():
                 self.phrases.setdefault(phrase[0], []).append((phrase, at, fit))
+        self.terms = frozenset(self.known)
 
     def of(self, terms: Sequence[str]) -> list[tuple[int, float]]:
         """Return the matches of a text's terms, each term once."""
-        by_term = self.known
-        shared: Collection[str] = by_term.keys() & terms
-        matches = [fit for term in (sorted(shared) if len(shared) > 1 else shared) for fit in by_term[term]]
+        shared: Collection[str] = self.terms.intersection(terms)
+        matches = [fit for term in (sorted(shared) if len(shared) > 1 else shared) for fit in self.known[term]]
         if self.phrases and not self.phrases.keys().isdisjoint(terms):
             terms = tuple(terms)
             matches += [
@@ -320,7 +319,7 @@ def add_near_postings(word: QueryTerm, own: TermPostings, near: TermPostings) ->
         word.scale_near(min(1.0, near.rarity / own.rarity))
     rarity = own.rarity if own.keys else near.rarity
     weights = dict.fromkeys(set(near.keys).difference(own.keys), rarity * word.near_fit)
-    return replace(own, rarity=rarity, near=weights, cut=own.cut or near.cut)
+    return TermPostings(own.keys, own.cut or near.cut, own.share, rarity, weights)
 
 
 def spread_scores(scores: Mapping[int, float], most: int) -> dict[int, float]:

@@ -283,17 +283,14 @@ def test_packing_never_runs_over_and_loses_nothing(costs: list[tuple[int, bool, 
     turns = [one for one in ranked if one.turn is not None]
     for one in ranked:
         one.beside = () if one.turn is not None else tuple(turns[costs[one.id][2] :][:1])
-
     chosen, left_out = pack_recall(ranked, room, lambda one: costs[one.id][0])
     assert sum(costs[one.id][0] for one in chosen) <= room
-    seen = [one.id for one in chosen + left_out]
-    assert len(seen) == len(set(seen)) == min(len(ranked), len(chosen) + MOST_MISFITS)
+    assert len(chosen + left_out) == len({*chosen, *left_out}) == min(len(ranked), len(chosen) + MOST_MISFITS)
 
 
 @pytest.mark.parametrize("scores", [(1.0, 0.9), (0.9, 1.0)], ids=["fact first", "turn first"])
 def test_of_a_fact_and_its_turn_the_second_waits_behind_others(scores: tuple[float, float]) -> None:
-    fact, turn = stand_in(1, scores[0], is_turn=False), stand_in(2, scores[1], is_turn=True)
-    other = stand_in(3, 0.6, is_turn=True)
+    fact, turn, other = (stand_in(at, score, is_turn=at > 0) for at, score in enumerate((*scores, 0.6)))
     fact.beside, turn.beside = (turn,), (fact,)
     ranked = sorted((fact, turn, other), key=lambda one: -one.score)
     chosen, _ = pack_recall(ranked, 100, lambda _: 10)
@@ -358,4 +355,4 @@ def test_a_fact_that_was_altered_is_left_out_and_opens_no_gate(store: Store) -> 
         answer = store.recall.give(["ops"], "which batch pays the invoices of the zebra, in Oslo?", budget)
         assert [item.line for item in answer.items] == ["V[cache]: Redis in Oslo"]
         assert "1 left out, not what the journal says was written" in str(answer.note)
-        assert store.recall.give(["ops"], "which batch pays the zebra?", budget).items == ()
+        assert lines(store, "which batch pays the zebra?", budget) == []
