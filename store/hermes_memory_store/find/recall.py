@@ -46,8 +46,7 @@ from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFact, MarkedFacts
 from hermes_memory_store.uids import format_uid
 
-Choice = tuple[list[Candidate], list[Candidate]]
-"""What is given, and what is left out."""
+Choice = tuple[list[Candidate], list[Candidate]]  # what is given, and what is left out
 
 KINDS = ("fact", "turn")
 SHORTEST_LINE = 8
@@ -326,11 +325,10 @@ def score_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
         total = [measure / spread - low / spread + near for measure, near in zip(total, meaning, strict=True)]
     shares = [1.0 if candidate.turn is None else TURN for candidate in candidates]
     best = max([measure * share for measure, share in zip(total, shares, strict=True)], default=0.0) or 1.0
-    for candidate, measure, share, *parts in zip(candidates, total, shares, words, beside, meaning, strict=True):
-        candidate.score = measure * share / best
-        candidate.parts = tuple([part * share / best for part in parts])
-        if candidate.is_exact:  # none with less than the best score of all, in the order of the search
-            candidate.score = 1.0
+    for one, measure, share, own, lent, near in zip(candidates, total, shares, words, beside, meaning, strict=True):
+        one.parts = own * share / best, lent * share / best, near * share / best
+        # None with every word of a look-up scores less than the best of all: they stand in the order of the search.
+        one.score = 1.0 if one.is_exact else measure * share / best
     return sorted(candidates, key=lambda candidate: (not candidate.is_exact, -candidate.score))
 
 
