@@ -256,7 +256,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class SessionHit:
-    """A session of an agent host in which something was facts."""
+    """A session of an agent host in which something was found."""
 
     theme: str
     session: str

@@ -54,9 +54,7 @@ def test_prompts_find_the_facts_they_touch_and_few_others(shop: Store, prompts: 
         ("V[cluster.prod]: k3s on six nodes of kubernetes", "is k8s slow?", "produce a list of six numbers"),
     ],
 )
-def test_one_rare_word_touches_a_fact_and_a_common_one_alone_does_not(
-    db: Path, fact: str, touching: str, idle: str
-) -> None:
+def test_one_rare_word_touches_a_fact_and_no_common_one(db: Path, fact: str, touching: str, idle: str) -> None:
     with Store.open(db) as store:
         target = store.facts.write("default", fact).fact.target
         assert [found.target for found in find_message_facts(store, "default", touching)] == [target]
