@@ -83,10 +83,13 @@ def find_spent(store: Store, moment: HookMoment) -> tuple[int, dict[Uid, int], s
     host_session = store.host_sessions.find(moment.event.host, moment.name)
     lasts = moment.event.host in LASTING_PROMPTS
     notes = [] if host_session is None else store.host_sessions.list_givings(host_session, COUNTED)
+    window_at = 0 if host_session is None else host_session.window_at
+    recorded = [note[1:] for note in notes if note[0] >= window_at]
     pending = [
-        (moment.at, giving.kind, giving.why, giving.tokens, [fact.uid for fact in giving.facts])
+        (moment.at, *record)
         for giving in moment.pending
-    ]
+        if (record := (giving.kind, giving.why, giving.tokens, [fact.uid for fact in giving.facts])) not in recorded
+    ]  # one may have been recorded meanwhile
     spent, reasons = 0, set()
     given: dict[Uid, int] = {}
     for at, kind, why, tokens, uids in [*notes, *pending]:
@@ -95,7 +98,7 @@ def find_spent(store: Store, moment: HookMoment) -> tuple[int, dict[Uid, int], s
             reasons.add(why)
         if kind in ("start", "compaction"):
             given = given if lasts and kind == "start" else {}
-        elif lasts or host_session is None or at >= host_session.window_at:
+        elif lasts or at >= window_at:
             given |= dict.fromkeys(uids, at)
     return spent, given, reasons
 
