@@ -10,7 +10,7 @@ from itertools import islice
 
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
-from hermes_memory_store.language.stop_words import is_stop_word, stop_forms
+from hermes_memory_store.language.stop_words import is_common_term, is_stop_word, stop_forms
 from hermes_memory_store.language.synonyms import (
     NEAR,
     SAME,
@@ -336,8 +336,9 @@ def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
 
 
 def may_be_mistyped(word: QueryTerm) -> bool:
-    """Check whether a word that nothing has may be another one, and not one of the field."""
-    return word.is_plain and is_correctable(word.text) and not known_members(word.terms)
+    """Check whether a word that nothing has may be another one: it is none that people use, and not one of the field."""
+    is_known = any(map(is_common_term, word.terms)) or known_members(word.terms)
+    return word.is_plain and is_correctable(word.text) and not is_known
 
 
 def find_informative_runs(line: str, runs: Sequence[str], languages: Collection[str]) -> list[str]:
