@@ -2,7 +2,7 @@
 
     pip install rank-bm25 hermes-memory==0.3.0     # each is left out where it is missing
     python -m tests.benchmarks.recall_questions [--model FOLDER] [--half kept] [--by category]
-    python -m tests.benchmarks.recall_questions --work [later] [--half kept] [--by kind] [--missed]
+    python -m tests.benchmarks.recall_questions --work [strangers] [--half kept] [--by kind] [--missed]
 
 The set is `tests/recall_sets/developers`: one memory in four languages. `plain FTS5` is porter, any word, bm25; `rank-bm25`
 BM25Okapi over lower-case words; `hermes-memory` its own search. All are packed alike: in their order, until the next fact does
@@ -57,7 +57,10 @@ def main() -> None:
     options.add_argument("--model", help="folder or name of a local model; without it words alone are measured")
     options.add_argument("--half", choices=[half.value for half in Half], help="one half of the questions alone")
     options.add_argument(
-        "--work", nargs="?", const="work", help="measure the sets of six kinds of work; of three others with `later`"
+        "--work",
+        nargs="?",
+        const="work",
+        help="measure the sets of six kinds of work; of others with `later` or `strangers`",
     )
     options.add_argument("--by", choices=("category", "language", "kind"), help="a column for each; of work, a row")
     options.add_argument("--missed", action="store_true", help="print what is missed, and what is told for nothing")

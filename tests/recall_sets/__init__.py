@@ -7,7 +7,8 @@ of `?` is of the choosing half, one of `??` of the kept half: numbers are chosen
 `work/*.txt` is one memory a kind of work: facts, messages (`= role: text`), prompts to an agent (`> targets | text`, in the kept
 half `>>`; `\\n` is a line break) and questions (`? target | text`, `??`). Before the bar stands what the text touches or what
 answers it, `=2` being the second message. Nothing there means that nothing must be told.
-`later/*.txt` has three more in the same form, all of them kept: nothing was ever chosen by them.
+`later/*.txt` has three more in the same form, and `strangers/*.txt` nine, written without sight of the matcher. By three of
+those, `kept`, no number was ever chosen.
 
 `acts.txt` has calls of tools over the same memories: `> targets | act | subject | what it returned`, in the kept half `>>`.
 """
@@ -98,7 +99,7 @@ class WorkSet:
 
 
 def load_work_sets(folder: str = "work") -> list[WorkSet]:
-    """Load the set of each kind of work. :param folder: `work` or `later`"""
+    """Load the set of each kind of work. :param folder: `work`, `later` or `strangers`"""
     return [_load_work_set(file) for file in sorted((SETS / folder).glob("*.txt"))]
 
 

@@ -44,7 +44,7 @@ RUNS = {
     "recall_curve": ("tests.benchmarks.recall_curve", "locomo.json", "--words", "--budget", "180"),
     "recall_questions": ("tests.benchmarks.recall_questions", "--half", "kept", "--by", "language"),
     "recall_work": ("tests.benchmarks.recall_questions", "--work"),
-    "recall_later": ("tests.benchmarks.recall_questions", "--work", "later", "--half", "kept"),
+    "recall_strangers": ("tests.benchmarks.recall_questions", "--work", "strangers"),
     "session_start": ("tests.benchmarks.session_start", "--hints", "folder,root,work,message,last", "--total"),
     "content_checks": ("tests.tools.train_scorer", "--judge"),
     "agmi": ("tests.benchmarks.agmi",),
