@@ -76,6 +76,7 @@ from hermes_memory_store.items.journal import OF_HISTORY, Journal, JournalEntry,
 from hermes_memory_store.items.kinds import TURN, TurnRow
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.items.tier_columns import IS_PROPOSED
+from hermes_memory_store.language.stop_words import QUESTION_MARKS
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.uids import Uids
@@ -86,8 +87,8 @@ from hermes_memory_themes import ThemeName
 if TYPE_CHECKING:
     from hermes_memory_store.upkeep.purge import Purge
 
-ASKING, AFTER_QUESTION = ("?", "？", "؟"), " \t\n\"'”’)»*_"
-"""How a question at the very end is marked, and what may follow; one in the middle was often answered by who asked it."""
+AFTER_QUESTION = " \t\n\"'”’)»*_"
+"""What may follow the mark of a question at the very end; one in the middle was often answered by who asked it."""
 
 KNOWN = """
     SELECT uid FROM turns WHERE theme_id = ?1 AND uid IN ({marks})
@@ -750,7 +751,7 @@ def split_turns(rows: Mapping[int, TurnRow], keys: Iterable[int]) -> dict[int, t
     for key in keys:
         row = rows[key]
         read, match = row.content[:MOST_CHARS], SPEAKER.match(row.content)
-        asks = row.content.rstrip(AFTER_QUESTION).endswith(ASKING)
+        asks = row.content.rstrip(AFTER_QUESTION).endswith(QUESTION_MARKS)
         texts = (), text_terms(read), match[1] if match else "", asks, row
         parts[key] = (key, row.session_id or 0, "", read, Tier.HOT.value, row.at, row.at, "", None, *texts)
     return parts

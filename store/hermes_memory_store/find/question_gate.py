@@ -15,7 +15,7 @@ from hermes_memory_store.find.ranking import TermMatches, text_terms
 from hermes_memory_store.find.touched_facts import find_matches, is_common_word
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.asked_measures import find_asked_measure
-from hermes_memory_store.language.stop_words import is_common_term, is_stop_word, is_task
+from hermes_memory_store.language.stop_words import QUESTION_MARKS, is_common_term, is_stop_word, is_task
 from hermes_memory_store.language.synonyms import SAME
 
 COMMON, IN_TARGET = 0.4, 0.5
@@ -37,7 +37,7 @@ def asks_nothing(message: str) -> bool:
     """Check whether a message gives work or tells of something, rather than asks what is known."""
     look = to_query_terms(message.split(), (), ())
     is_statement = len(look.runs) > LONGEST_LOOK_UP and not is_stop_word(look.runs[0], look.languages)
-    return "?" not in message and (is_statement or is_task(look.runs))
+    return not any(mark in message for mark in QUESTION_MARKS) and (is_statement or is_task(look.runs))
 
 
 def is_touched(question: str, texts: Iterable[tuple[str, str]]) -> bool:

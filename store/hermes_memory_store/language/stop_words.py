@@ -12,6 +12,7 @@ from hermes_memory_store.language.tokenizer import fold_accents
 
 FILE = Path(__file__).with_name("stop_words.txt")
 COMMON = Path(__file__).with_name("common_words.txt")
+QUESTION_MARKS = ("?", "？", "؟")
 
 
 @cache
