@@ -65,6 +65,21 @@ class Attribute:
     """What a person is told that it is."""
 
 
+class TurnRow(NamedTuple):
+    """A row of the table of turns, with the names of its theme and session."""
+
+    id: int
+    uid: bytes
+    theme: str
+    session: str | None
+    role: str
+    content: str
+    at: Millis
+    origin_id: int | None
+    verdict: str | None
+    session_id: int | None
+
+
 class FactRow(NamedTuple):
     """A row of the table of facts, in the order of `FACT_COLUMNS`."""
 
@@ -89,21 +104,6 @@ class FactRow(NamedTuple):
     verdict: str | None = None
     guards: str | None = None
     cites: str | None = None
-
-
-class TurnRow(NamedTuple):
-    """A row of the table of turns, with the names of its theme and session."""
-
-    id: int
-    uid: bytes
-    theme: str
-    session: str | None
-    role: str
-    content: str
-    at: Millis
-    origin_id: int | None
-    verdict: str | None
-    session_id: int | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -203,7 +203,7 @@ def test_frames_between_are_skipped_and_the_last_is_drawn(is_remote: bool, monke
         writer.write("x" * 100_000)  # more than a pseudo-terminal holds
     for number in range(100):
         show(writer, row(f"{number:>3}" * 8))
-    seen = read_until(ours, b" 99" * 8)
+    seen = read_until(ours, b"99" + b" 99" * 7)  # after a frame of two digits it begins at the second cell
     assert seen.count(b"\x1b[1;1H") < 100  # two a frame
     writer.stop_drawing()
     show(writer, row("not drawn any more"))
