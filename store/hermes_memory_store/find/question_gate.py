@@ -24,7 +24,7 @@ COMMON, IN_TARGET = 0.4, 0.5
 ABSENT, MOST_ABSENT, LEAST_TOUCH = 0.3, 2.0, 0.34
 """What a word takes that a text lacks, and how many at most, since a message may speak of several things; and what must be left.
 
-Chosen with the numbers above on the choosing halves of `tests/recall_sets/work` and `developers`, below the least that keeps back
+Chosen with the numbers above on `tests/recall_sets`, choosing halves of `work`, `strangers`, `developers`, below what keeps back
 what answers a question there: at that edge, answers of other questions were lost. A word that many of the texts hold counts no
 less, since counting it so kept back more answers than anything else.
 """

@@ -202,9 +202,9 @@ class Recall:
             if mark is not None:
                 marks = mark(self._search.load([fact.id for fact in facts.candidates]))
                 ranked = lower_by_branch(ranked, marks)
-            chosen, left_out = choose([one for one in ranked if ("turn" if one.turn else "fact") in request.kinds])
+            chosen, left_out = choose([item for item in ranked if ("turn" if item.turn else "fact") in request.kinds])
             # To compare facts with the journal costs more than to rank them: with something altered, all are.
-            shown = [one.id for one in (*chosen, *left_out) if one.turn is None]
+            shown = [item.id for item in (*chosen, *left_out) if item.turn is None]
             shown += [marked.fact.id for marked in marks.held]
             if not (request.for_agents and self._db.find_altered(shown)):
                 return chosen, left_out, facts, marks
@@ -227,30 +227,30 @@ class Recall:
         is_when = is_asking_when(question[:QUESTION_CHARS])
         now = None if is_when else self._clock()
 
-        def write_line(one: Candidate) -> int:
-            if one.turn is not None:
-                one.line = format_turn_line(one.turn, terms, now, count_tokens)
+        def write_line(item: Candidate) -> int:
+            if item.turn is not None:
+                item.line = format_turn_line(item.turn, terms, now, count_tokens)
             else:
-                one.line = one.marked.line if one.marked else format_notation(one.type, one.target, one.content)
-                one.line += f" ({format_day(Millis(one.created_at))})" if is_when else ""
-            one.tokens = count_tokens(f"{MARK}{one.line}\n")
-            return one.tokens
+                item.line = item.marked.line if item.marked else format_notation(item.type, item.target, item.content)
+                item.line += f" ({format_day(Millis(item.created_at))})" if is_when else ""
+            item.tokens = count_tokens(f"{MARK}{item.line}\n")
+            return item.tokens
 
         return write_line
 
     def _to_items(self, candidates: Sequence[Candidate], write: Callable[[Candidate], int]) -> tuple[GivenItem, ...]:
         """Write those lines that are not written, and make facts and turns of these candidates alone."""
-        unmarked = {one.id: one for one in candidates if one.turn is None and one.marked is None}
+        unmarked = {item.id: item for item in candidates if item.turn is None and item.marked is None}
         for marked in map(MarkedFact, self._search.load([*unmarked])):
             unmarked[marked.fact.id].marked = marked
         turns, items = iter(self._turns.load(candidates)), list[GivenItem]()
-        for one in candidates:
-            tokens, turn = one.tokens or write(one), None if one.turn is None else next(turns)
-            fact, mark = (one.marked.fact, one.marked.mark) if one.marked else (None, None)
-            reasons = [RankReason("every word", 1.0)] if one.is_exact else []
-            reasons += [RankReason(*reason) for reason in zip(PARTS, one.parts, strict=False) if reason[1]]
-            sources = tuple(format_uid(source.turn.uid) for source in one.beside if source.turn is not None)
-            items.append(GivenItem(one.line, tokens, one.score, fact, turn, tuple(reasons), sources, mark))
+        for item in candidates:
+            tokens, turn = item.tokens or write(item), None if item.turn is None else next(turns)
+            fact, mark = (item.marked.fact, item.marked.mark) if item.marked else (None, None)
+            reasons = [RankReason("every word", 1.0)] if item.is_exact else []
+            reasons += [RankReason(*reason) for reason in zip(PARTS, item.parts, strict=False) if reason[1]]
+            sources = tuple(format_uid(source.turn.uid) for source in item.beside if source.turn is not None)
+            items.append(GivenItem(item.line, tokens, item.score, fact, turn, tuple(reasons), sources, mark))
         return tuple(items)
 
 
@@ -325,10 +325,10 @@ def score_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
         total = [measure / spread - low / spread + near for measure, near in zip(total, meaning, strict=True)]
     shares = [1.0 if candidate.turn is None else TURN for candidate in candidates]
     best = max([measure * share for measure, share in zip(total, shares, strict=True)], default=0.0) or 1.0
-    for one, measure, share, own, lent, near in zip(candidates, total, shares, words, beside, meaning, strict=True):
-        one.parts = own * share / best, lent * share / best, near * share / best
+    for item, measure, share, own, lent, near in zip(candidates, total, shares, words, beside, meaning, strict=True):
+        item.parts = own * share / best, lent * share / best, near * share / best
         # None with every word of a look-up scores less than the best of all: they stand in the order of the search.
-        one.score = 1.0 if one.is_exact else measure * share / best
+        item.score = 1.0 if item.is_exact else measure * share / best
     return sorted(candidates, key=lambda candidate: (not candidate.is_exact, -candidate.score))
 
 

@@ -59,8 +59,8 @@ WHOLE_MESSAGE, INSIDE_NAME = 0.2, 0.5
 """What is added where a fact has every word of a message; and what a common word inside an identifier or a path still counts."""
 
 LEAST_FIT, STANDS_BESIDE = 0.75, 0.65
-"""How well a message must fit a fact, and what share of its best fit. These numbers were chosen on the choosing half of
-`tests/recall_sets/work` and on `tests/bridge/hook_service/prompt_set.py`."""
+"""How well a message must fit a fact, and what share of its best fit. These numbers were chosen on the choosing halves of
+`tests/recall_sets/work` and `strangers`, and on `tests/bridge/hook_service/prompt_set.py`."""
 
 MOST_WORDS = 200
 """Different words of a text that are looked for among a theme's facts."""
